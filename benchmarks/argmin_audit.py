@@ -22,12 +22,12 @@ import xarray as xr
 import moestat
 from moestat.experiment import Cell
 from moestat.fit.global_search import Budget, global_search
-from moestat.papers.sigmoid_attention import regression, regression_targets
-from moestat.papers.sigmoid_attention.regression_scores import score
-from moestat.papers.sigmoid_attention.regression_settings import Settings
 from moestat.runner import begin
 from moestat.runner.request import Request
 from moestat.streams import generator
+from studies.sigmoid_attention.parts import regression, regression_targets
+from studies.sigmoid_attention.parts.regression_scores import score
+from studies.sigmoid_attention.parts.regression_settings import Settings
 
 STUDY, PRESET = "sigmoid_vs_softmax", "paper"
 RESULTS = Path(__file__).parent / "results" / "argmin_audit.csv"

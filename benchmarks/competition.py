@@ -25,7 +25,7 @@ from moestat.fit.competition_likelihood import pack, scores, slopes
 from moestat.fit.competition_mle import maximum_likelihood
 from moestat.models import gaussian
 from moestat.models.competition import Competition
-from moestat.papers.compete_smoe.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
+from studies.compete_smoe.parts.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
 
 RESULTS = Path(__file__).parent / "results" / "competition.json"
 BOX, VARIANCES = 10.0, (0.05, 10.0)

@@ -22,7 +22,7 @@ import numpy as np
 from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
-from moestat.papers.compete_smoe.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
+from studies.compete_smoe.parts.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
 
 RESULTS = Path(__file__).parent / "results"
 

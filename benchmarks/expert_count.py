@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 from moestat.experiment import Cell
 from moestat.fit import kernel
 from moestat.models import patches
-from moestat.papers.expert_count import cubic_experts, expert_count, top_one
+from studies.expert_count.parts import cubic_experts, expert_count, top_one
 
 CASES = [
     *((kind, 2000, 4, experts) for kind in ("mlp", "cnn") for experts in (8, 64)),

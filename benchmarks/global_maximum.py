@@ -26,8 +26,8 @@ from moestat.fit.likelihood import LikelihoodFit
 from moestat.fit.softmax_global import AGAIN, SURE, global_maximum
 from moestat.fit.softmax_mle import maximum_likelihood
 from moestat.models import gaussian
-from moestat.papers.demystifying_softmax.gaussian_starts import near_starts, random_starts
-from moestat.papers.demystifying_softmax.softmax_gaussian import MODEL, TRUTH
+from studies.demystifying_softmax.parts.gaussian_starts import near_starts, random_starts
+from studies.demystifying_softmax.parts.softmax_gaussian import MODEL, TRUTH
 
 SEEDS = ((20261124, 1), (20261123, 2))  # and how many times the data sets
 CASES = ((3, 300, 20), (4, 300, 8), (3, 1000, 12))  # experts, samples, data sets

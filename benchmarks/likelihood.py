@@ -36,7 +36,7 @@ from threadpoolctl import threadpool_limits
 from moestat.fit.softmax_mle import maximum_likelihood
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
-from moestat.papers.demystifying_softmax.gaussian_starts import near_starts, random_starts
+from studies.demystifying_softmax.parts.gaussian_starts import near_starts, random_starts
 
 TRUTH = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])
 MODEL = SoftmaxGaussian(1)

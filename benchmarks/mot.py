@@ -23,8 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from moestat.fit import kernel
 from moestat.models import patches
-from moestat.papers.mixture_of_transformers.model import Mixture
-from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
+from studies.mixture_of_transformers.parts.model import Mixture
+from studies.mixture_of_transformers.parts.staged_training import Schedule, train
 
 CLASSES, TOKENS, DIMENSION, NOISE, SCALE = 4, 5, 32, 0.5, 3.0
 RATES = {"specialise_rate": 1e-3, "attention_rate": 20.0, "router_rate": 100.0, "tuning_rate": 1.0}

@@ -22,10 +22,10 @@ import numpy as np
 
 import moestat
 from moestat import streams
-from moestat.papers.compete_smoe.compete_lm import Settings
-from moestat.papers.compete_smoe.decoder_sizes import SIZES
 from moestat.study import load
 from moestat.training.corpus import load as load_text
+from studies.compete_smoe.parts.compete_lm import Settings
+from studies.compete_smoe.parts.decoder_sizes import SIZES
 
 STUDIES = (
     "compete_lm",

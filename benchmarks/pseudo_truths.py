@@ -16,10 +16,10 @@ import time
 from dataclasses import replace
 
 from moestat.fit.global_search import Budget
-from moestat.papers.sigmoid_attention import regression, regression_pseudo_truths, shipped_targets
-from moestat.papers.sigmoid_attention.regression_settings import Settings
 from moestat.runner.begin import make_plan
 from moestat.runner.request import Request
+from studies.sigmoid_attention.parts import regression, regression_pseudo_truths, shipped_targets
+from studies.sigmoid_attention.parts.regression_settings import Settings
 
 SEED = 20260101
 """Of the study sigmoid_vs_softmax."""

@@ -24,11 +24,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from moestat.papers.compete_smoe import routers
-from moestat.papers.compete_smoe.decoder_sizes import shape_of
-from moestat.papers.compete_smoe.expert_bank import ExpertBank
-from moestat.papers.compete_smoe.smoe import Competition, SMoE, schedule
 from moestat.training.decoder import Decoder
+from studies.compete_smoe.parts import routers
+from studies.compete_smoe.parts.decoder_sizes import shape_of
+from studies.compete_smoe.parts.expert_bank import ExpertBank
+from studies.compete_smoe.parts.smoe import Competition, SMoE, schedule
 
 RESULTS = Path(__file__).parent / "results" / "smoe.json"
 EXPERTS, TOP_K = 16, 2

@@ -24,15 +24,15 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from moestat.papers.task_routing.construction.build import build
-from moestat.papers.task_routing.construction.check import check
-from moestat.papers.task_routing.construction.full import full_weights
-from moestat.papers.task_routing.construction.model import Construction
-from moestat.papers.task_routing.knowledge import Knowledge
-from moestat.papers.task_routing.knowledge_synthetic import synthetic
-from moestat.papers.task_routing.task_transformer import Shape, TaskTransformer
-from moestat.papers.task_routing.transformer_training import Training, train
 from moestat.training.vocabulary_loss import linear_cross_entropy
+from studies.task_routing.parts.construction.build import build
+from studies.task_routing.parts.construction.check import check
+from studies.task_routing.parts.construction.full import full_weights
+from studies.task_routing.parts.construction.model import Construction
+from studies.task_routing.parts.knowledge import Knowledge
+from studies.task_routing.parts.knowledge_synthetic import synthetic
+from studies.task_routing.parts.task_transformer import Shape, TaskTransformer
+from studies.task_routing.parts.transformer_training import Training, train
 
 RESULTS = Path(__file__).parent / "results" / "task_routing.json"
 

@@ -18,7 +18,7 @@ from moestat.study.spec import Claim
 
 OUT = Path(__file__).resolve().parents[1] / "outputs"
 WIDEST = "moestat.claims.rules:widest"
-CONTRAST = "moestat.papers.compete_smoe.rules:contrast"
+CONTRAST = "studies.compete_smoe.parts.rules:contrast"
 
 
 @dataclass(frozen=True)

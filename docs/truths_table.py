@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moestat.papers.sigmoid_attention import typicality
-from moestat.papers.sigmoid_attention.regression_settings import Settings
 from moestat.rounding import number
 from moestat.runner import plan
 from moestat.study import load
+from studies.sigmoid_attention.parts import typicality
+from studies.sigmoid_attention.parts.regression_settings import Settings
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"
 PAPER = "sigmoid-attention"

@@ -1,6 +1,6 @@
 """A cell: one point of arms x grid, and the contract that every experiment fulfils.
 
-An experiment is a module (one in a folder of ``moestat.papers``, or a user's own by import path) with
+An experiment is a module (one in ``studies/<paper>/parts``, or a user's own by import path) with
 
 ``Settings``
     a frozen pydantic model (``SettingsModel`` below) of every setting of a cell, the grid's coordinates among them;

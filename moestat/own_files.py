@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterable
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
+STUDIES = Path(__file__).resolve().parents[1] / "studies"
+"""The studies that come with moestat; their code is not the user's."""
 _PYTHON = (Path(sysconfig.get_path(key)).resolve() for key in ("stdlib", "platstdlib"))
-_FOREIGN = {Path(__file__).resolve().parent, *_PYTHON}
+_FOREIGN = {Path(__file__).resolve().parent, STUDIES, *_PYTHON}
 _INSTALLED = {"site-packages", "dist-packages"}
 _seen: dict[str, tuple[ModuleSpec, str]] = {}
 """Of modules that were seen imported: the hash of their file then, empty for one that is not the user's."""

@@ -16,12 +16,12 @@ import pytest
 
 from moestat import bounded, data_file
 from moestat.bounded import DataFileError
-from moestat.papers.mixture_of_transformers import image_files, image_idx
-from moestat.papers.mixture_of_transformers.image_cifar import safe_load
-from moestat.papers.mixture_of_transformers.image_data import ImageDataError
-from moestat.papers.task_routing import knowledge_file
-from moestat.papers.task_routing.template import KnowledgeError
 from moestat.training import corpus, labelled_text
+from studies.mixture_of_transformers.parts import image_files, image_idx
+from studies.mixture_of_transformers.parts.image_cifar import safe_load
+from studies.mixture_of_transformers.parts.image_data import ImageDataError
+from studies.task_routing.parts import knowledge_file
+from studies.task_routing.parts.template import KnowledgeError
 
 LIMIT = 60_000
 KEYS = ("x_train", "y_train", "x_test", "y_test")

@@ -12,7 +12,7 @@ from moestat.losses import quotient, voronoi
 from moestat.losses.rescore import rescore
 from moestat.models import truths
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention import regression
+from studies.sigmoid_attention.parts import regression
 
 FUNCTIONS = Path(__file__).parent / "fit" / "own_functions.py"
 

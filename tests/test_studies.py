@@ -16,7 +16,6 @@ from moestat.claims.verdicts import judge
 from moestat.errors import InputError
 from moestat.fit import competition_mle, population
 from moestat.identify import evaluate
-from moestat.papers.compete_smoe import rules
 from moestat.report import captions
 from moestat.report.figures import draw_evidence, shown
 from moestat.runner import plan, results
@@ -24,6 +23,7 @@ from moestat.runner import run as runner
 from moestat.runner.request import Request
 from moestat.study import hub, load
 from moestat.study.presets import judges
+from studies.compete_smoe.parts import rules
 
 NETWORK = {"stage_one": 1, "stage_two": 2, "epochs": 3, "width": 4, "depth": 1, "heads": 1, "hidden": 4, "batch": 64}
 LANGUAGE = {"blocks": 1, "width": 8, "length": 8, "batch": 2, "steps": 4, "every": 2, "validation": 64}

@@ -36,6 +36,8 @@ def tally(words: Iterable[str], scales: Iterable[str] = ()) -> dict[str, int]:
     {'supported': 2, 'not supported': 0, 'refuted': 1, 'inconclusive': 0}
     >>> tally(["supported", "not supported", "supported"], ["reduced"] * 3)
     {'supported at reduced scale': 2, 'not shown at reduced scale': 1, 'inconclusive': 0}
+    >>> tally(["inconclusive", "inconclusive"], ["paper", "reduced"])["inconclusive"]
+    2
     """
     counts = Counter((word, scale) for word, scale in zip_longest(words, scales, fillvalue="paper") if word in VERDICTS)
     occurring: list[Scale] = [scale for scale in AT_SCALE if any(scale == other for _, other in counts)]
@@ -44,7 +46,8 @@ def tally(words: Iterable[str], scales: Iterable[str] = ()) -> dict[str, int]:
         found = [scale for scale in occurring if counts[word, scale]]
         if not found and word not in ("no counterexample", "refuted"):
             found = occurring if len(occurring) == 1 else ["paper"]
-        table.update({wording(word, scale): counts[word, scale] for scale in found})
+        for scale in found:  # an inconclusive verdict has one wording at all scales
+            table[wording(word, scale)] += counts[word, scale]
     return dict(table)
 
 

@@ -22,6 +22,7 @@ from moestat.report import items, render, views
 from moestat.rounding import number
 from moestat.runner.experiments import importable
 from moestat.sentences import counted
+from moestat.study import places
 from moestat.study.spec import Study
 
 MOST_ROWS = 200
@@ -160,9 +161,9 @@ def typicality(ds: xr.Dataset) -> dict[str, list[str]]:
 
     Its module ``typicality`` has ``said``; empty for a paper without it, and for a user's own experiment.
     """
-    package, _, experiment = str(ds.attrs.get("experiment", "")).rpartition(".")
+    package, _, experiment = places.now(str(ds.attrs.get("experiment", ""))).rpartition(".")
     module = f"{package}.typicality"
-    if not (package.startswith("moestat.papers.") and importable(module)):
+    if not (package.startswith("studies.") and importable(module)):
         return {}
     of_cell = importlib.import_module(module).said
     size = {"n": int(ds["n"].max())} if "n" in ds.coords else {}

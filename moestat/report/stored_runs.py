@@ -14,7 +14,6 @@ from moestat import versions
 from moestat.claims.verdicts import COLUMNS
 from moestat.report import csv_text
 from moestat.runner import belongs, hdf5, manifest_file, records, results
-from moestat.study import seal
 
 OUTPUTS = Path("outputs")
 """The outputs folder of a command without ``--out``."""
@@ -94,18 +93,7 @@ def read_claims(path: Path) -> list[dict[str, str]] | None:
         rows = csv_text.load(path)
     except (ValueError, csv.Error):
         return None
-    if rows and not {"reason", "sealed"} <= set(rows[0]):
-        _complete(rows, path.parent)
     return rows if all(set(COLUMNS) <= set(row) and None not in row.values() for row in rows) else None
-
-
-def _complete(rows: list[dict[str, str]], folder: Path) -> None:
-    """Fill the columns of a table that lacks them: when rules were written, by the seal, and the reason that counts."""
-    known = seal.read(folder) if any(row.get("changed") for row in rows) else None
-    for row in rows:
-        added = known is not None and row["claim"] not in known.claims
-        row["sealed"] = "" if not row.get("changed") else "added" if added else "edited"
-        row["reason"] = "too few" if "replicates are too few" in row.get("why", "") else ""
 
 
 def _read_problem(path: Path) -> list[str]:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from moestat import own_files
 from moestat.runner import experiments, labels
 
-_ROOMS = ("papers", "printed", "models", "fit", "losses", "rates", "identify", "training")
-ROOMS = tuple(f"moestat.{room}" for room in _ROOMS)
-"""Those of this package whose code names what an experiment returns."""
+_ROOMS = ("printed", "models", "fit", "losses", "rates", "identify", "training")
+ROOMS = ("studies.", *(f"moestat.{room}" for room in _ROOMS))
+"""Those of moestat whose code names what an experiment returns."""
 
 
 class Row(NamedTuple):

@@ -92,7 +92,7 @@ def refuse_without_libraries(plan: plans.Plan) -> None:
     if importlib.util.find_spec("torch") is not None:
         return
     # of moestat's own experiments alone; a user's may do without, for some settings
-    ours = own_files.closure([plan.module_name], lambda name: name.startswith("moestat."))
+    ours = own_files.closure([plan.module_name], lambda name: name.startswith(("moestat.", "studies.")))
     if any("torch" in own_files.imports(name) for name in ours):
         raise InputError(
             f"the study {plan.study_file.name} needs PyTorch, which is not installed; install it with: "

@@ -66,10 +66,11 @@ def own_experiments() -> dict[str, str]:
     An experiment is a module of a paper's folder that has ``Settings``, its own or another module's, and defines
     ``run``; none is imported for it.
     """
-    papers = Path(__file__).resolve().parents[1] / "papers"
-    texts = {path: path.read_text(encoding="utf-8") for path in papers.glob("*/*.py")}
+    texts = {path: path.read_text(encoding="utf-8") for path in own_files.STUDIES.glob("*/parts/*.py")}
     paths = [path for path, text in texts.items() if "\ndef run(" in text and re.search(r"\bSettings\b", text)]
-    return {path.stem: f"moestat.papers.{path.parent.name}.{path.stem}" for path in sorted(paths, key=lambda p: p.stem)}
+    return {
+        path.stem: f"studies.{path.parents[1].name}.parts.{path.stem}" for path in sorted(paths, key=lambda p: p.stem)
+    }
 
 
 def load(module_name: str, where: str) -> ModuleType:

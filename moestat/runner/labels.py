@@ -21,6 +21,7 @@ import xarray as xr
 from moestat.runner.difference import ANY
 from moestat.runner.experiments import importable
 from moestat.runner.results import RANGE
+from moestat.study import places
 from moestat.study.patterns import fits
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) 
     dataset = described(dataset, module_name)
     if "atom" in dataset.dims and "atom" not in dataset.coords:
         dataset = dataset.assign_coords(atom=np.arange(1, dataset.sizes["atom"] + 1))
-    if package.startswith("moestat.") and importable(f"{package}.labels"):
+    if package.startswith("studies.") and importable(f"{package}.labels"):
         own = importlib.import_module(f"{package}.labels").own
         dataset = _named(dataset, {cell.position: own(experiment, cell.cell.settings) for cell in cells})
     return dataset
@@ -111,7 +112,7 @@ def _own(module_name: str, kind: str, name: str) -> Any:
 
 def _place(module_name: str) -> tuple[str, str]:
     """Return the package of an experiment, and the name under which the package describes its variables."""
-    package, _, experiment = module_name.partition(":")[0].rpartition(".")
+    package, _, experiment = places.now(module_name).partition(":")[0].rpartition(".")
     return package, _tables(package).get("like", {}).get(experiment, experiment)
 
 
@@ -129,9 +130,9 @@ def _end(end: float | str, sizes: Mapping[Hashable, int], without: float) -> flo
 def _tables(package: str) -> dict[str, dict[str, Any]]:
     """Return the tables of a package of ours; it may be one that a file of results names, so it is not imported."""
     first, *names = package.split(".")
-    if first != "moestat" or not names or not all(map(str.isidentifier, names)):
+    if first not in ("moestat", "studies") or not names or not all(map(str.isidentifier, names)):
         return {}
-    file = importlib.resources.files("moestat").joinpath(*names, FILE)
+    file = importlib.resources.files(first).joinpath(*names, FILE)
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from moestat import own_files
 from moestat.errors import InputError
 from moestat.runner import experiments
 from moestat.sentences import listed, nearest
@@ -66,7 +66,7 @@ def of_experiment(name: str) -> tuple[str, list[Row]]:
 
 def about(name: str) -> str:
     """Return what an experiment of moestat computes, in a sentence; its module is read, not imported."""
-    path = Path(__file__).resolve().parents[1].joinpath(*experiments.own_experiments()[name].split(".")[1:])
+    path = own_files.STUDIES.joinpath(*experiments.own_experiments()[name].split(".")[1:])
     return _first(ast.get_docstring(ast.parse(path.with_suffix(".py").read_text(encoding="utf-8"))))
 
 

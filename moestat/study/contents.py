@@ -1,6 +1,6 @@
 """What a paper contains: its theorems, lemmas, tables and figures in its own order, and where a source points to.
 
-The list is ``contents.toml`` in the room of the paper, ``moestat/papers/<paper>/``. A claim belongs to the item that
+The list is ``contents.toml`` in the folder of the paper, ``studies/<paper>/``. A claim belongs to the item that
 its source names first; results, tables and figures count before sections.
 """
 
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from pydantic import Field
 
+from moestat.own_files import STUDIES
 from moestat.study.spec import Strict, Study
 
-ROOM = Path(__file__).resolve().parents[1] / "papers"
 KINDS = {
     "Theorem": r"Theorems?|Thms?\.?",
     "Lemma": r"Lemmas?",
@@ -140,7 +140,7 @@ class Contents(Strict):
 
 def path_of(paper: str) -> Path:
     """Return where the list of a paper is."""
-    return ROOM / paper.replace("-", "_") / "contents.toml"
+    return STUDIES / paper.replace("-", "_") / "contents.toml"
 
 
 def read(paper: str) -> Contents | None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat.errors import InputError
+from moestat.own_files import STUDIES
 from moestat.study.builder import Study
 
 if TYPE_CHECKING:
@@ -58,11 +59,8 @@ def shown_path(path: Path) -> str:
 
 def study_folders() -> list[Path]:
     """Return the folders in which a study is looked up by name, in this order."""
-    package = Path(__file__).resolve().parents[1]
-    folders = [Path.cwd() / "studies", package.parent / "studies", package / "_studies"]
-    if not (package.parent / "pyproject.toml").is_file():  # installed: what lies beside the package is not ours
-        del folders[1]
-    return [folder for folder in dict.fromkeys(folder.resolve() for folder in folders) if folder.is_dir()]
+    folders = dict.fromkeys([(Path.cwd() / "studies").resolve(), STUDIES])
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def known_studies(folders: Sequence[Path] | None = None) -> dict[str, Path]:

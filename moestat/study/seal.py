@@ -19,7 +19,7 @@ from typing import Any, Literal
 from moestat import bounded, files, own
 from moestat.bounded import DataFileError
 from moestat.errors import UserError
-from moestat.study import hub
+from moestat.study import hub, places
 from moestat.study.patterns import fits
 from moestat.study.spec import Claim, Study
 
@@ -87,7 +87,8 @@ def digest_of(claim: Claim | Mapping[str, Any]) -> str:
     """Return one short hash of the rule of a claim whose window is settled, or of its content."""
     content = claim.model_dump(mode="json") if isinstance(claim, Claim) else claim
     rules = {key: field.default for key, field in Claim.model_fields.items() if key not in PROSE}
-    return _digest({key: content[key] for key, usual in rules.items() if content.get(key, usual) != usual})
+    changed = {key: content[key] for key, usual in rules.items() if content.get(key, usual) != usual}
+    return _digest(changed | {"function": places.kept(changed["function"])} if "function" in changed else changed)
 
 
 @lru_cache(maxsize=64)
@@ -134,7 +135,7 @@ def problem(study: Study, preset: str) -> dict[str, str]:
     """Return hashes of what results are results of, whatever the command line changes, as the study states it."""
     chosen = study.presets[preset]
     return {
-        "experiment": study.experiment or study.reads,
+        "experiment": study.experiment or places.kept(study.reads),
         "seed": str(study.seed),
         "settings": _digest(study.settings | chosen.settings),
         "grid": _digest(study.grid | chosen.grid),

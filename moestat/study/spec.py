@@ -261,7 +261,7 @@ class Study(Strict):
     source: str = Field(description="where in the paper")
     question: str = Field("", description="what the study asks")
     about: str = Field("", description="design, what to expect and how to read the figure; goes into the report")
-    experiment: str = Field("", description="an experiment of moestat.papers by its name, or an import path")
+    experiment: str = Field("", description="an experiment of moestat by its name, or an import path")
     reads: str = Field(
         "",
         description="instead of an experiment: 'package.module:callable' that makes the results from those of `needs`",

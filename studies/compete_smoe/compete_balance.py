@@ -189,7 +189,7 @@ study.ours(
     "clipping-adds",
     "Clipping makes a large alpha worse: from alpha = 5 to 250 the loss rises more with it than without.",
     function(
-        "moestat.papers.compete_smoe.rules:contrast",
+        "studies.compete_smoe.parts.rules:contrast",
         "bpc",
         "compete-unclipped",
         options=dict(
@@ -235,7 +235,7 @@ study.finding(dict(balance="supported"), "SMoE gains from a load-balancing loss:
 study.figure(
     kind="function",
     title="Test loss against the factor of the task's loss in the router's objective",
-    function="moestat.papers.compete_smoe.router_figure:differences",
+    function="studies.compete_smoe.parts.router_figure:differences",
     options=dict(
         variable="bpc", baseline=["smoe", 5.0], over="alpha", ylabel="test loss minus SMoE's, bits per character"
     ),

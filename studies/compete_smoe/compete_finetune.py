@@ -142,7 +142,7 @@ study.finding(
 study.figure(
     kind="function",
     title="Accuracy after fine-tuning, against SMoE",
-    function="moestat.papers.compete_smoe.router_figure:differences",
+    function="studies.compete_smoe.parts.router_figure:differences",
     options=dict(
         variable="accuracy", baseline=["smoe"], ylabel="share of held-out texts classified rightly, minus SMoE's"
     ),

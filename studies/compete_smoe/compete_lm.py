@@ -12,7 +12,7 @@ COMPETITION_WAS_DELIVERED = (
 )
 PRESETS = ["quick", "trained", "long", "paper"]
 LEAD = "moestat.claims.rules:lead"
-LEAD_OF_THOSE_RUN = "moestat.papers.compete_smoe.rules:lead_of_those_run"
+LEAD_OF_THOSE_RUN = "studies.compete_smoe.parts.rules:lead_of_those_run"
 
 study = Study(
     "Which router gives the lowest loss?",
@@ -357,7 +357,7 @@ study.claim(
     "tuned-smoe-glam",
     "In GLaM CompeteSMoE, with lambda and alpha tuned on other seeds, has a lower loss than SMoE.",
     function(
-        "moestat.papers.compete_smoe.rules_training:tuned",
+        "studies.compete_smoe.parts.rules_training:tuned",
         "bpc",
         "glam-tuned-05-50",
         versus="glam-smoe",
@@ -478,7 +478,7 @@ study.finding({"glam-better": "supported"}, "GLaM is better than Switch; it has 
 study.figure(
     kind="function",
     title="Validation loss in training, and test loss, of five routers",
-    function="moestat.papers.compete_smoe.router_figure:training",
+    function="studies.compete_smoe.parts.router_figure:training",
     options=dict(
         groups=[
             ["Switch", ["switch-smoe", "switch-smoe-fixed", "switch-xmoe", "switch-stable-moe", "switch-compete-smoe"]],

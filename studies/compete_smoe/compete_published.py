@@ -261,7 +261,7 @@ study.finding({"robust": "supported", "robust-control": "supported"}, "Nor does 
 study.figure(
     kind="function",
     title="Test loss against the factor of the router loss, in the published training",
-    function="moestat.papers.compete_smoe.router_figure:differences",
+    function="studies.compete_smoe.parts.router_figure:differences",
     options=dict(
         variable="bpc",
         baseline=["smoe", 0.05],

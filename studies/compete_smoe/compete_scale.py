@@ -3,7 +3,7 @@
 from moestat import Study
 from moestat.study.rules import difference, function
 
-CONTRAST = "moestat.papers.compete_smoe.rules:contrast"
+CONTRAST = "studies.compete_smoe.parts.rules:contrast"
 
 study = Study(
     "Does competition help in a larger model?",

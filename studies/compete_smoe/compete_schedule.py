@@ -257,7 +257,7 @@ study.finding(
 study.figure(
     kind="function",
     title="Test loss against the share of steps that compete",
-    function="moestat.papers.compete_smoe.router_figure:differences",
+    function="studies.compete_smoe.parts.router_figure:differences",
     options=dict(
         variable="bpc",
         baseline=["compete", 0.0],

@@ -3,7 +3,7 @@
 from moestat import Study
 from moestat.study.rules import difference, function, log_ratio
 
-AT_LAST_STEP = "moestat.papers.compete_smoe.rules_training:at_last_step"
+AT_LAST_STEP = "studies.compete_smoe.parts.rules_training:at_last_step"
 
 study = Study(
     "Is the gain of competition more than noise, and what does it cost?",
@@ -251,7 +251,7 @@ study.ours(
     "Trained with the winners' output in every step, a model loses at most 0.014 bits where in the test the "
     "router chooses in the winners' place.",
     function(
-        "moestat.papers.compete_smoe.rules:at_the_end",
+        "studies.compete_smoe.parts.rules:at_the_end",
         "bpc",
         "always",
         versus="always",
@@ -278,7 +278,7 @@ study.finding(dict(overhead="supported"), "The overhead of a step with competiti
 study.figure(
     kind="function",
     title="The same seeds with and without competition",
-    function="moestat.papers.compete_smoe.router_figure:pairs",
+    function="studies.compete_smoe.parts.router_figure:pairs",
     options=dict(
         arms=["smoe", "compete-smoe"],
         panels=[["bpc", "test loss, bits per character", 1.0], ["seconds_per_step", "milliseconds per step", 1000.0]],

@@ -356,7 +356,7 @@ for arm, architecture in [("switch", "Switch Transformer"), ("glam", "GLaM")]:
         "In the printed Table 2 SMoE-Fixed performs worst among all methods considered, on average over the "
         f"columns, {architecture} (in per cent behind the best of each column).",
         function(
-            "moestat.papers.compete_smoe.rules:lead_of_means", "behind", arm, options=dict(row="SMoE-Fixed")
+            "studies.compete_smoe.parts.rules:lead_of_means", "behind", arm, options=dict(row="SMoE-Fixed")
         ).at_least(1e-06, predicted="> 0"),
         dict(source="CS section 6.2, Table 2", bearing="neutral", group="fixed-worst"),
         because="The text says that it performs the worse among all methods considered; on average over the "
@@ -541,7 +541,7 @@ study.claim(
     "In the printed Table 3 CompeteSMoE gains more over the second best method on the more challenging SST-5 "
     "and BANKING77 than on SST-2 and IMDB (points).",
     function(
-        "moestat.papers.compete_smoe.rules:larger_gains",
+        "studies.compete_smoe.parts.rules:larger_gains",
         "printed",
         "fine-tuning",
         options=dict(row="CompeteSMoE", larger=["SST-5", "BANKING77"], smaller=["SST-2", "IMDB"]),

@@ -8,7 +8,7 @@ from moestat.study.rules import difference, function
 SAYS_VALUES_TRIES = "Section 6.3.1 says it of all values of K that it tries; then it holds of their average."
 SAYS_VALUES_NAMES = "Section 6.3.1 says it of all values of K; it names 16, and section 6.1 names 2."
 PRESETS = ["each", "trained", "long", "paper"]
-AVERAGE_GAP = "moestat.papers.compete_smoe.rules:average_gap"
+AVERAGE_GAP = "studies.compete_smoe.parts.rules:average_gap"
 
 study = Study(
     "Does competition help whatever the number of active experts is?",

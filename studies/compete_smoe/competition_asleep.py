@@ -3,7 +3,7 @@
 from moestat import Study
 from moestat.study.rules import function, mean
 
-SHARE = "moestat.papers.compete_smoe.rules:share"
+SHARE = "studies.compete_smoe.parts.rules:share"
 
 study = Study(
     "Competition routing: can maximum likelihood be near a truth of which one expert wins nowhere?",

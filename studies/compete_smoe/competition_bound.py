@@ -4,9 +4,9 @@ from moestat import Study
 from moestat.study.rules import function, mean
 
 ARMS = ["continuous", "variance", "sign", "mean", "asleep", "tied"]
-STEEPEST = "moestat.papers.compete_smoe.rules_bound:steepest"
+STEEPEST = "studies.compete_smoe.parts.rules_bound:steepest"
 SMALLEST = "moestat.claims.rules:smallest"
-COUNTEREXAMPLE = "moestat.papers.compete_smoe.rules:counterexample"
+COUNTEREXAMPLE = "studies.compete_smoe.parts.rules:counterexample"
 
 study = Study(
     "Competition routing: does the density control the parameters?",
@@ -268,7 +268,7 @@ for case, arm in [
     study.claim(
         f"mean-change-{arm}",
         f"{case}, moving an expert changes the density, in the mean over x, by at most the order of the move.",
-        function("moestat.papers.compete_smoe.rules:least_exponent", "largest", arm, over="length").at_least(
+        function("studies.compete_smoe.parts.rules:least_exponent", "largest", arm, over="length").at_least(
             0.9, predicted=1
         ),
         source="CS App. B.1.2, end of part (a): |p_G - p_G'| is at most of the order of G - G' at every x",

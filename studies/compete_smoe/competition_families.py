@@ -6,7 +6,7 @@ from moestat import Study
 from moestat.study.rules import function, mean, slope
 
 ARMS = ["linear-2", "linear-4", "affine-2", "affine-4", "tanh-2", "tanh-4"]
-OVER_BOUND = "moestat.papers.compete_smoe.rules:over_bound"
+OVER_BOUND = "studies.compete_smoe.parts.rules:over_bound"
 
 study = Study(
     "Competition routing: density and parameters for linear, affine and tanh experts, K = 1, 2 and k*",
@@ -132,7 +132,7 @@ for Family, arm in [("Linear", "linear-4"), ("Affine", "affine-4"), ("Tanh", "ta
     study.ours(
         f"sharp-{arm}",
         f"{Family} experts, K = k*: D falls like n^(-1/2), no faster.",
-        function("moestat.papers.compete_smoe.rules:sharp", "D", arm).within(-0.6, -0.4, predicted=-0.5),
+        function("studies.compete_smoe.parts.rules:sharp", "D", arm).within(-0.6, -0.4, predicted=-0.5),
         dict(source="ours: the rate of a regular model, for CS Theorem 4.2", group="is theorem 4.2 sharp? D"),
     )
 
@@ -150,7 +150,7 @@ for (Family, arm), (size, preset) in itertools.product(
 study.ours(
     "failed-fits",
     "At most 5 % of the fits have less likelihood than the truth.",
-    function("moestat.papers.compete_smoe.rules:share", "failed_fit").at_most(0.05, predicted="0"),
+    function("studies.compete_smoe.parts.rules:share", "failed_fit").at_most(0.05, predicted="0"),
     dict(source="ours: check of the fits", group="fits reach the likelihood of the truth"),
     presets=["quick", "paper"],
 )

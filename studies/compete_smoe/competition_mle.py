@@ -9,8 +9,8 @@ SAID_TRUE_MEASURE = (
     "The theorem is said of every true measure with pairwise different atoms; section 4 does not ask that every "
     "expert wins somewhere."
 )
-SHARP = "moestat.papers.compete_smoe.rules:sharp"
-OVER_BOUND = "moestat.papers.compete_smoe.rules:over_bound"
+SHARP = "studies.compete_smoe.parts.rules:sharp"
+OVER_BOUND = "studies.compete_smoe.parts.rules:over_bound"
 
 study = Study(
     "Competition routing: how fast maximum likelihood finds density and parameters",
@@ -370,7 +370,7 @@ study.ours(
 study.ours(
     "failed-fits",
     "At most 5 % of the fits have less likelihood than the truth.",
-    function("moestat.papers.compete_smoe.rules:share", "failed_fit").at_most(0.05, predicted="0"),
+    function("studies.compete_smoe.parts.rules:share", "failed_fit").at_most(0.05, predicted="0"),
     dict(source="ours: check of the fits", group="fits reach the likelihood of the truth"),
 )
 

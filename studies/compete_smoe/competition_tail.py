@@ -54,7 +54,7 @@ for (arm, case), (rule, said, named, loss, variable) in itertools.product(
         f"tail-{rule}-{arm}",
         f"{case}, affine experts, n = 200 to 3200: P({loss} > C sqrt(log n / n)) falls like n^-c with a c > 0, C "
         f"being the median of {loss} / sqrt(log n / n) at n = 200 (any loss that shrinks like n^(-1/2) passes).",
-        function("moestat.papers.compete_smoe.rules:tail_exponent", variable, arm).at_least(0.0, predicted="> 0"),
+        function("studies.compete_smoe.parts.rules:tail_exponent", variable, arm).at_least(0.0, predicted="> 0"),
         dict(source=said, group=named),
         because="The theorem has some C and c > 0: that C may be the median at the smallest size is our "
         "reading, by which any loss that shrinks like n^(-1/2) passes.",

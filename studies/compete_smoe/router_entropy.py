@@ -12,7 +12,7 @@ COMPETITION_WAS_DELIVERED = (
 )
 PRESETS = ["quick", "trained", "long", "paper"]
 LEAD = "moestat.claims.rules:lead"
-LOWER_IN_MOST = "moestat.papers.compete_smoe.rules:lower_in_most"
+LOWER_IN_MOST = "studies.compete_smoe.parts.rules:lower_in_most"
 
 study = Study(
     "Are routers that learnt from a competition more certain?",
@@ -204,7 +204,7 @@ study.ours(
     "CompeteSMoE's routers have a lower entropy than SMoE's in two thirds of the layers or more (in four of six "
     "in Table 10).",
     function(
-        "moestat.papers.compete_smoe.rules:share_of_layers", "entropy_by_layer", "compete-smoe", versus="smoe"
+        "studies.compete_smoe.parts.rules:share_of_layers", "entropy_by_layer", "compete-smoe", versus="smoe"
     ).at_least(0.666),
     dict(source="ours, for CS appendix C.5, Table 10: four of six layers", level=0.975),
 )

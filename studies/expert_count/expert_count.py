@@ -6,7 +6,7 @@ from moestat import Study
 from moestat.study.rules import difference, function
 
 GAP = "moestat.claims.rules:gap"
-SPREAD = "moestat.papers.expert_count.variation:spread"
+SPREAD = "studies.expert_count.parts.variation:spread"
 
 study = Study(
     "How many experts? Accuracy and dispatch entropy against M",
@@ -113,7 +113,7 @@ for (key, experts), p in itertools.product([("mlp", "MLP experts"), ("cnn", "CNN
         f"Under steps ten times the paper's, entropy mirrors accuracy along M for {experts} at P = {p}: "
         "Spearman's correlation of their means over seeds is at most -0.5, and M is seen to move both.",
         function(
-            "moestat.papers.expert_count.mirror:of_means",
+            "studies.expert_count.parts.mirror:of_means",
             "last_accuracy",
             f"{key}-{p}",
             options=dict(other="last_entropy"),
@@ -127,7 +127,7 @@ for (key, experts), p in itertools.product([("mlp", "MLP experts"), ("cnn", "CNN
         f"Under steps ten times the paper's, of the trainings of a seed, {experts} at P = {p}, those with the "
         "higher entropy are the less accurate: Spearman's correlation is at most -0.5.",
         function(
-            "moestat.papers.expert_count.mirror:within_seeds",
+            "studies.expert_count.parts.mirror:within_seeds",
             "last_accuracy",
             f"{key}-{p}",
             options=dict(other="last_entropy", visible=0.001),
@@ -208,7 +208,7 @@ for p, (tag, when, where) in itertools.product(
         f"Under steps ten times the paper's, at P = {p} the accuracy {where} varies more along M with MLP "
         "experts than with CNN experts.",
         function(
-            "moestat.papers.expert_count.variation:along",
+            "studies.expert_count.parts.variation:along",
             f"{when}_accuracy",
             f"mlp-{p}",
             versus=f"cnn-{p}",
@@ -351,11 +351,11 @@ study.figure(
     "recommendation",
     kind="function",
     title="How many experts? The range within one standard error of the best",
-    function="moestat.papers.expert_count.expert_range:study_figure",
+    function="studies.expert_count.parts.expert_range:study_figure",
     options=dict(variable="last_accuracy", clusters=4),
     caption="Shaded: every M whose mean accuracy after the last step is behind the best by at most the "
     "standard error of that difference (paired by seed), so that its bar reaches the dashed line. The same for "
-    "other K, d, n and T: moestat.recommend.expert_count_range, or python -m moestat.recommend.",
+    "other K, d, n and T: studies.expert_count.parts.recommend.",
 )
 
 study.figure(

@@ -13,9 +13,9 @@ PAPER_DOES_SAY = "the paper does not say whether its accuracies are those of the
 HIGHER_VARIANCE_MLP = "'the higher variance of the MLP-MoE across values of M' can also be read as variation along M"
 RESULTS_TRAINING_OVER = "ours, on EC Fig. 1, Results: at P = 8 the training is not over"
 GAP = "moestat.claims.rules:gap"
-OF_MEANS = "moestat.papers.expert_count.mirror:of_means"
-ALONG = "moestat.papers.expert_count.variation:along"
-SPREAD = "moestat.papers.expert_count.variation:spread"
+OF_MEANS = "studies.expert_count.parts.mirror:of_means"
+ALONG = "studies.expert_count.parts.variation:along"
+SPREAD = "studies.expert_count.parts.variation:spread"
 
 study = Study(
     "How many experts? The printed learning rates, trained to the end",
@@ -263,7 +263,7 @@ for (key, experts), (p, presets) in itertools.product(
         f"Of the trainings of a seed, {experts} at P = {p}, those with the higher entropy are the less accurate: "
         "Spearman's correlation is at most -0.5.",
         function(
-            "moestat.papers.expert_count.mirror:within_seeds",
+            "studies.expert_count.parts.mirror:within_seeds",
             "last_accuracy",
             f"{key}-{p}",
             options=dict(other="last_entropy", visible=0.001),

@@ -8,8 +8,8 @@ from moestat.study.rules import difference, function, log_ratio, mean
 
 UP_RANGE_SPECIALISATION = "up to the range specialisation degrades as well"
 BEYOND_RANGE_SPECIALISATION = "beyond the range specialisation degrades, by load"
-OF_MEANS = "moestat.papers.expert_count.mirror:of_means"
-SPREAD = "moestat.papers.expert_count.variation:spread"
+OF_MEANS = "studies.expert_count.parts.mirror:of_means"
+SPREAD = "studies.expert_count.parts.variation:spread"
 
 study = Study(
     "How many experts? The printed learning rates with fewer samples",
@@ -191,7 +191,7 @@ for (n, presets), (key, experts) in itertools.product(
         f"Of the trainings of a seed, {experts} at P = 4 with n = {n}, those with the higher entropy are the "
         "less accurate: Spearman's correlation is at most -0.5.",
         function(
-            "moestat.papers.expert_count.mirror:within_seeds",
+            "studies.expert_count.parts.mirror:within_seeds",
             "last_accuracy",
             key,
             at=dict(n=n),
@@ -208,7 +208,7 @@ for n, (tag, when, where) in itertools.product(
         f"varies-along-{n}{tag}",
         f"At P = 4 with n = {n} the accuracy {where} varies more along M with MLP experts than with CNN experts.",
         function(
-            "moestat.papers.expert_count.variation:along",
+            "studies.expert_count.parts.variation:along",
             f"{when}_accuracy",
             "mlp",
             at=dict(n=n),
@@ -459,7 +459,7 @@ for (n, presets), (key, experts, m) in itertools.product(
         f"{experts} at P = 4 with n = {n}: per doubling of M the error of an expert on the cluster that it knows "
         f"best grows more from M = {m} to 64 than from M = 4 to {m}.",
         function(
-            "moestat.papers.expert_count.contrasts:turn",
+            "studies.expert_count.parts.contrasts:turn",
             "last_best_cluster_error",
             key,
             at=dict(n=n, experts=64),

@@ -13,11 +13,11 @@ RESULTS_ROUTER_RATES = "ours, on EC Fig. 1, Results: the router's rates are tune
 MORE_EXPERTS_PEAK = "more experts than at the peak reduce accuracy"
 UP_RANGE_SPECIALISATION = "up to the range specialisation degrades as well"
 BEYOND_RANGE_SPECIALISATION = "beyond the range specialisation degrades, by load"
-DIFFERENCE = "moestat.papers.expert_count.contrasts:difference"
-PEAK = "moestat.papers.expert_count.contrasts:peak"
+DIFFERENCE = "studies.expert_count.parts.contrasts:difference"
+PEAK = "studies.expert_count.parts.contrasts:peak"
 RULES_PEAK = "moestat.claims.rules:peak"
-OF_MEANS = "moestat.papers.expert_count.mirror:of_means"
-SPREAD = "moestat.papers.expert_count.variation:spread"
+OF_MEANS = "studies.expert_count.parts.mirror:of_means"
+SPREAD = "studies.expert_count.parts.variation:spread"
 
 study = Study(
     "How many experts? The printed learning rates from larger starts",
@@ -284,7 +284,7 @@ for (s, tag, presets), (key, experts) in itertools.product(
         f"Of the trainings of a seed, {experts} at P = 4 with n = 500 from sigma_0 = {s}, those with the higher "
         "entropy are the less accurate: Spearman's correlation is at most -0.5.",
         function(
-            "moestat.papers.expert_count.mirror:within_seeds",
+            "studies.expert_count.parts.mirror:within_seeds",
             "last_accuracy",
             key,
             at=dict(start_scale=s),
@@ -596,7 +596,7 @@ for (s, tag, presets), (key, experts, m) in itertools.product(
         f"{experts} at P = 4 with n = 500 from sigma_0 = {s}: per doubling of M the error of an expert on the "
         f"cluster that it knows best grows more from M = {m} to 64 than from M = 4 to {m}.",
         function(
-            "moestat.papers.expert_count.contrasts:turn",
+            "studies.expert_count.parts.contrasts:turn",
             "last_best_cluster_error",
             key,
             at=dict(start_scale=s, experts=64),

@@ -86,7 +86,7 @@ study.ours(
     "With M = 64 an expert's error on its own cluster at the end of the exploration stage exceeds that with M = "
     "8 by less with sigma_0 = 0.03 than with 0.3.",
     function(
-        "moestat.papers.expert_count.contrasts:interaction",
+        "studies.expert_count.parts.contrasts:interaction",
         "explored_own_error",
         "theorem",
         at=dict(experts=64, start_scale=0.03),

@@ -8,8 +8,8 @@ from moestat.study.rules import function, log_ratio, mean
 FEW_SAMPLES = "ours, on MT Prop. 1: with the few samples of K = 224"
 APPENDIX_FEW_SAMPLES = "ours, on MT Appendix D: with the few samples of K = 224"
 PROPOSITION_WEIGHTS_TURN = "proposition 1: the weights turn away from the class signal"
-EXPERT_GAPS = "moestat.papers.mixture_of_transformers.rules_gaps:expert_gaps"
-OWN_CLASS = "moestat.papers.mixture_of_transformers.rules:own_class"
+EXPERT_GAPS = "studies.mixture_of_transformers.parts.rules_gaps:expert_gaps"
+OWN_CLASS = "studies.mixture_of_transformers.parts.rules:own_class"
 
 study = Study(
     "Do the propositions hold where they are stated?",
@@ -245,7 +245,7 @@ for id_, case, arm in [
         "After the stages I and II reached here and stage III an expert's <W, v_n> is at least 1 for its class "
         f"(Definition 2) and at most sigma_0 = 0.3 for every other ({case}).",
         function(
-            "moestat.papers.mixture_of_transformers.rules_joint:weights",
+            "studies.mixture_of_transformers.parts.rules_joint:weights",
             "after_on_labels",
             arm,
             at=dict(stage="III"),

@@ -250,7 +250,7 @@ study.claim(
     "p(v_n, v_n) is 0.4 or more and the largest attention among the other pairs of signals at most sigma_0, at "
     "sigma_0 = 0.2, 0.1 and 0.05 alike (untrained neither L nor sigma_0 has both).",
     function(
-        "moestat.papers.mixture_of_transformers.rules_joint:at_one_step",
+        "studies.mixture_of_transformers.parts.rules_joint:at_one_step",
         "largest_other",
         options=dict(own="self_attention", least=0.4, bounds={"long-02": 0.2, "long-01": 0.1, "long-005": 0.05}),
     ).at_most(1.0, predicted="<= 1"),
@@ -273,7 +273,7 @@ for id_, arm, sigma, length, at_most in [
         "state that Prop. 1 promises, the largest attention among the other pairs of signals is at most sigma_0 "
         f"= {sigma}.",
         function(
-            "moestat.papers.mixture_of_transformers.rules_chosen:at_first",
+            "studies.mixture_of_transformers.parts.rules_chosen:at_first",
             "largest_other",
             arm,
             options=dict(when="self_attention", least=0.4),

@@ -51,7 +51,7 @@ GAP_THETA_SQRT = (
     "and step (8) is against the gradient"
 )
 EXPONENT = "moestat.claims.orders:exponent"
-LARGEST_RATIO = "moestat.papers.mixture_of_transformers.rules_orders:largest_ratio"
+LARGEST_RATIO = "studies.mixture_of_transformers.parts.rules_orders:largest_ratio"
 
 study = Study(
     "Are the gradients of the orders that the proofs give?",

@@ -29,8 +29,8 @@ JOINT_TRAINING_ENDS = (
 )
 PRESETS = ["quick", "figure2", "paper", "figure4", "figure5"]
 ARMS = ["transformer", "transformer-staged", "mot", "mot-joint", "no-attention", "shared-attention"]
-STAGE_MEAN = "moestat.papers.mixture_of_transformers.rules_epochs:stage_mean"
-AT_CHOSEN_EPOCH = "moestat.papers.mixture_of_transformers.rules_epochs:at_chosen_epoch"
+STAGE_MEAN = "studies.mixture_of_transformers.parts.rules_epochs:stage_mean"
+AT_CHOSEN_EPOCH = "studies.mixture_of_transformers.parts.rules_epochs:at_chosen_epoch"
 
 study = Study(
     "Mixtures of transformers on images",

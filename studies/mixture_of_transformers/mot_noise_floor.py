@@ -5,8 +5,8 @@ import itertools
 from moestat import Study
 from moestat.study.rules import difference, function, log_ratio, mean
 
-JOINT_SLOPE = "moestat.papers.mixture_of_transformers.rules:joint_slope"
-ADDS = "moestat.papers.mixture_of_transformers.rules_gains:adds"
+JOINT_SLOPE = "studies.mixture_of_transformers.parts.rules:joint_slope"
+ADDS = "studies.mixture_of_transformers.parts.rules_gains:adds"
 
 study = Study(
     "Does a mixture without attention stop at a noise floor?",

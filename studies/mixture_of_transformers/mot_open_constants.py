@@ -10,8 +10,8 @@ WHERE_UNIFORM_ATTENTION = "ours, on MT Prop. 2: L = 5, where uniform attention i
 AFTER_SAMPLES = "ours, on MT Section 5.1 (after Prop. 1), Lemma 13: with the samples of K = 2240"
 PROPOSITION_WEIGHTS_TURN = "proposition 1: the weights turn away from the class signal"
 APPENDIX_SAMPLES = "ours, on MT Lemma 13, Appendix D: with the samples of K = 2240"
-AT_ONE_STEP = "moestat.papers.mixture_of_transformers.rules_joint:at_one_step"
-OWN_CLASS = "moestat.papers.mixture_of_transformers.rules:own_class"
+AT_ONE_STEP = "studies.mixture_of_transformers.parts.rules_joint:at_one_step"
+OWN_CLASS = "studies.mixture_of_transformers.parts.rules:own_class"
 
 study = Study(
     "Do the propositions hold with other constants?",
@@ -352,7 +352,7 @@ for id_, case, arm in [
         "After the stages I and II reached here and stage III an expert's <W, v_n> is at least 1 for its class "
         f"(Definition 2) and at most sigma_0 = 0.3 for every other ({case}).",
         function(
-            "moestat.papers.mixture_of_transformers.rules_joint:weights",
+            "studies.mixture_of_transformers.parts.rules_joint:weights",
             "after_on_labels",
             arm,
             at=dict(stage="III"),
@@ -396,7 +396,7 @@ study.claim(
     "sigma_0 = 0.1 and 0.3, and the largest <W, v> of another class goes at least like sigma_0 between them (K "
     "= 2240, T1 of the proof).",
     function(
-        "moestat.papers.mixture_of_transformers.rules_joint:weights_order",
+        "studies.mixture_of_transformers.parts.rules_joint:weights_order",
         "after_on_labels",
         "proof-many",
         at=dict(stage="III"),

@@ -6,7 +6,7 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import difference, function, mean
 
-BEST_OF = "moestat.papers.mixture_of_transformers.rules_chosen:best_of"
+BEST_OF = "studies.mixture_of_transformers.parts.rules_chosen:best_of"
 SHARE = "moestat.claims.rules:share"
 
 study = Study(

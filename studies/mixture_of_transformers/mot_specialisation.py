@@ -6,7 +6,7 @@ from moestat import Study
 from moestat.study.rules import difference, function, log_ratio, mean
 
 PROPOSITION_SAMPLE_GOES = "proposition 1: a sample goes to an expert of its class"
-OWN_CLASS = "moestat.papers.mixture_of_transformers.rules:own_class"
+OWN_CLASS = "studies.mixture_of_transformers.parts.rules:own_class"
 
 study = Study(
     "Do the experts specialise in classes in stage I?",
@@ -67,7 +67,7 @@ ours(
     "gap-every",
     "After stage I at least 90 % of the experts have a specialisation gap of 0.5 or more (M = 8).",
     function(
-        "moestat.papers.mixture_of_transformers.rules_gaps:expert_gaps",
+        "studies.mixture_of_transformers.parts.rules_gaps:expert_gaps",
         "after_on_labels",
         "base",
         at=dict(stage="I", experts=8),

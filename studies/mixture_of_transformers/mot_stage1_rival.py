@@ -30,7 +30,7 @@ study.ours(
     "After T1 steps the MoT, at the one rate eta = 0.001, is behind the multi-head transformer that is trained "
     "throughout at the best rate of a sweep (test loss).",
     function(
-        "moestat.papers.mixture_of_transformers.rules:tuned_log_ratio",
+        "studies.mixture_of_transformers.parts.rules:tuned_log_ratio",
         "after_test_loss",
         "mot",
         at=dict(stage="I"),

@@ -13,8 +13,8 @@ TIMES_EPS_UNTUNED = "ours, on MT Section 5.2: times at one eps, untuned rates"
 EXPECTED_LOSS_GETS = "the expected loss gets to every eps, after the stages I and II reached here"
 ARMS = ["mot-gd", "mot-slow", "flat-gd", "heads-gd"]
 ARMS_2 = ["mot-normalised", "mot-adam", "flat-normalised", "flat-adam", "heads-normalised", "heads-adam"]
-JOINT_SLOPE = "moestat.papers.mixture_of_transformers.rules:joint_slope"
-OWN_CLASS = "moestat.papers.mixture_of_transformers.rules:own_class"
+JOINT_SLOPE = "studies.mixture_of_transformers.parts.rules:joint_slope"
+OWN_CLASS = "studies.mixture_of_transformers.parts.rules:own_class"
 SHARE = "moestat.claims.rules:share"
 
 study = Study(

@@ -16,7 +16,7 @@ EXPECTED_LOSS_GETS = (
     "an expected loss that gets below every eps is below 0.01 at some time, and stays there; a tenth of the "
     "runs may fail"
 )
-LOG_RATIO_AT_BEST = "moestat.papers.mixture_of_transformers.rules_tuned:log_ratio_at_best"
+LOG_RATIO_AT_BEST = "studies.mixture_of_transformers.parts.rules_tuned:log_ratio_at_best"
 SHARE = "moestat.claims.rules:share"
 
 study = Study(

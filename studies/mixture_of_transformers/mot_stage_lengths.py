@@ -5,9 +5,9 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import difference, function
 
-GROWTH = "moestat.papers.mixture_of_transformers.rules_censored:growth"
-MEDIAN_SLOPE = "moestat.papers.mixture_of_transformers.rules:median_slope"
-MEDIAN_SLOPE_BOUNDS = "moestat.papers.mixture_of_transformers.rules_censored:median_slope_bounds"
+GROWTH = "studies.mixture_of_transformers.parts.rules_censored:growth"
+MEDIAN_SLOPE = "studies.mixture_of_transformers.parts.rules:median_slope"
+MEDIAN_SLOPE_BOUNDS = "studies.mixture_of_transformers.parts.rules_censored:median_slope_bounds"
 
 study = Study(
     "Do stages I and II take longer with more experts?",
@@ -162,7 +162,7 @@ study.finding(
 study.figure(
     kind="function",
     title="Steps until a stage has done its work",
-    function="moestat.papers.mixture_of_transformers.waiting_figure:stage_lengths",
+    function="studies.mixture_of_transformers.parts.waiting_figure:stage_lengths",
     options=dict(arm="mot", variables=["steps_to_gap", "steps_to_loss", "steps_to_attention", "steps_to_quarter"]),
     caption="Dots: runs; above: how many of the replicates did not get there; the median is drawn where at "
     "least half did. Dashed: proportional to M.",

@@ -6,7 +6,7 @@ from moestat import Study
 from moestat.study.rules import function
 
 BOUND_READ_ORDER = "ours, on MT Prop. 1: the bound read as an order"
-MEDIAN_SLOPE = "moestat.papers.mixture_of_transformers.rules:median_slope"
+MEDIAN_SLOPE = "studies.mixture_of_transformers.parts.rules:median_slope"
 
 study = Study(
     "How do the lengths of stages I and II depend on the scales?",

@@ -15,7 +15,7 @@ PRESETS = ["quick", "experts", "experts-90", "paper"]
 ARMS = ["transformer", "mot", "mot-joint", "no-attention"]
 ARMS_2 = ["transformer", "transformer-staged", "mot", "mot-two", "mot-three", "mot-four", "mot-eight"]
 ARMS_3 = ["transformer", "transformer-staged", "mot", "mot-two", "mot-three"]
-AT_CHOSEN_EPOCH = "moestat.papers.mixture_of_transformers.rules_epochs:at_chosen_epoch"
+AT_CHOSEN_EPOCH = "studies.mixture_of_transformers.parts.rules_epochs:at_chosen_epoch"
 
 study = Study(
     "Mixtures of transformers on texts",

@@ -44,7 +44,7 @@ study.claim(
     "together-dense",
     "Two atoms that tend to one true atom of dense gate do not represent it (gates from a quarter of the drawn "
     "ones on).",
-    function("moestat.papers.sigmoid_attention.section_3_rules:least_together").at_least(0.0001, predicted="> 0"),
+    function("studies.sigmoid_attention.parts.section_3_rules:least_together").at_least(0.0001, predicted="> 0"),
     dict(source="SA §3", group="section-3-together"),
 )
 study.claim(

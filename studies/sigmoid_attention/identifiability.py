@@ -293,7 +293,7 @@ study.finding(
 study.figure(
     kind="function",
     title="Identifiability of experts under a sigmoid gate",
-    function="moestat.papers.sigmoid_attention.identifiability_figure:verdicts",
+    function="studies.sigmoid_attention.parts.identifiability_figure:verdicts",
     options=dict(spectra=["relu", "gelu", "linear", "polynomial-3"]),
     caption="Left: the verdict per expert and score, without and with an outer scale lambda; the lowest of all "
     "draws. With the partially quadratic score read partial-strong and partial-weak. Right: singular values of "

@@ -182,7 +182,7 @@ study.finding(
 study.figure(
     kind="function",
     title="The sequence behind the minimax lower bound",
-    function="moestat.papers.sigmoid_attention.minimax_figure:sequences",
+    function="studies.sigmoid_attention.parts.minimax_figure:sequences",
     caption="Top: ||f_Gm - f*|| over L2r along the sequence of App. B.3, as printed with halved weights "
     "(filled) and corrected (hollow; 0 to rounding). Lemma 2 needs it to fall. Bottom: Le Cam's two-point "
     "bound; grey, n^(-1/2), the rate of Theorem 2.",

@@ -339,7 +339,7 @@ study.ours(
 study.figure(
     kind="function",
     title="Losses between measures with the same regression function",
-    function="moestat.papers.sigmoid_attention.continua_figure:families",
+    function="studies.sigmoid_attention.parts.continua_figure:families",
     options=dict(
         arms=[
             "split-relu",

@@ -6,7 +6,7 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import function, slope
 
-NEAREST_READING = "moestat.papers.sigmoid_attention.reading_rules:nearest_reading"
+NEAREST_READING = "studies.sigmoid_attention.parts.reading_rules:nearest_reading"
 
 study = Study(
     "The paper's protocol: is the slope a property of the estimator, or of the start rule?",
@@ -140,7 +140,7 @@ for (source, arm, case, variable), (batch, batches, presets) in itertools.produc
         f"estimator-{arm}-{batch}",
         f"{case}, {batches}: the slope is a property of the estimator, not of the start rule.",
         function(
-            "moestat.papers.sigmoid_attention.rules:largest_slope_gap", variable, arm, at=dict(batch_size=batch)
+            "studies.sigmoid_attention.parts.rules:largest_slope_gap", variable, arm, at=dict(batch_size=batch)
         ).at_most(0.1, predicted="0"),
         dict(source=source, group="slope-not-of-the-start-rule", presets=presets),
     )
@@ -159,7 +159,7 @@ for arm, case, variable in [
         f"start-{arm}",
         f"{case}, full batches, the superfluous atom split off a true one: the slope after ten epochs is that of "
         "the start.",
-        function("moestat.papers.sigmoid_attention.rules:largest_move", variable, arm, at=dict(batch_size=0)).at_most(
+        function("studies.sigmoid_attention.parts.rules:largest_move", variable, arm, at=dict(batch_size=0)).at_most(
             0.1, predicted="0"
         ),
         dict(source="ours: against SA Figs. 1 and 2 as rates of an estimator", bearing="against"),
@@ -344,7 +344,7 @@ for arm, case in [
 study.figure(
     kind="function",
     title="Slope of the loss after SGD against its slope at the start",
-    function="moestat.papers.sigmoid_attention.protocol_figure:slopes",
+    function="studies.sigmoid_attention.parts.protocol_figure:slopes",
     caption="One mark per start rule (0.1, 0.01, n^(-1/4), n^(-1/2), 0.005 n^(-0.083)) and batch size; 95 % "
     "t-intervals over replicates. On the grey diagonal the protocol returns the slope of its start. Dashed: the "
     "slope printed in SA Figs. 1 and 2.",

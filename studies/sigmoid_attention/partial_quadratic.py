@@ -11,7 +11,7 @@ ATOM_SPLIT_MODEL = (
     "With an atom split the model has the true function, so the closest functions of Corollary 2 are f* itself."
 )
 PRESETS = ["table", "many", "theorems", "paper"]
-ORDERED_SERIES = "moestat.papers.sigmoid_attention.order_rules:ordered_series"
+ORDERED_SERIES = "studies.sigmoid_attention.parts.order_rules:ordered_series"
 
 study = Study(
     "Partially against fully quadratic score",
@@ -309,7 +309,7 @@ study.ours(
     "Sparse regime, GELU experts, a = 0 allowed, score without b: over-specified atoms converge like n^(-1/4), "
     "up to logarithms, or faster.",
     function(
-        "moestat.papers.sigmoid_attention.sum_rules:slope_of_sum",
+        "studies.sigmoid_attention.parts.sum_rules:slope_of_sum",
         "over_atom",
         "sparse-gelu-partial",
         options=dict(parts=["eta_over_atom"]),

@@ -11,8 +11,8 @@ PLAIN_COPY_ATOM = (
 )
 READING_PROTOCOL = "ours: on SA Fig. 1a, one reading of the protocol"
 READING_PROTOCOL_2 = "ours: on SA Fig. 1b, one reading of the protocol"
-FASTEST_READING = "moestat.papers.sigmoid_attention.reading_rules:fastest_reading"
-NEAREST_READING = "moestat.papers.sigmoid_attention.reading_rules:nearest_reading"
+FASTEST_READING = "studies.sigmoid_attention.parts.reading_rules:fastest_reading"
+NEAREST_READING = "studies.sigmoid_attention.parts.reading_rules:nearest_reading"
 
 study = Study(
     "The published protocol, started where its loss is measured: which gate is faster?",
@@ -272,7 +272,7 @@ study.ours(
 study.figure(
     kind="function",
     title="Slope of L3 after SGD against its slope at the start, started beside the target of the loss",
-    function="moestat.papers.sigmoid_attention.protocol_figure:slopes",
+    function="studies.sigmoid_attention.parts.protocol_figure:slopes",
     caption="One mark per start rule (0.1, 0.01, n^(-1/4), n^(-1/2), 0.005 n^(-0.083)) and batch size; 95 % "
     "t-intervals over replicates. On the grey diagonal the protocol returns the slope of its start. Dashed: the "
     "slope printed in SA Fig. 1.",

@@ -37,17 +37,17 @@ APPENDIX_CALLS_SIGMOID = (
     "Appendix C.1.3 calls the sigmoid more sample-efficient in the dense regime, by eps^(-2) against eps^(-4) "
     "or an exponential order."
 )
-MEASURED_SLOPE = "moestat.papers.sigmoid_attention.rules:measured_slope"
-ORDERED_ROWS = "moestat.papers.sigmoid_attention.order_rules:ordered_rows"
-SLOPE_LEAD = "moestat.papers.sigmoid_attention.rules:slope_lead"
-LEVEL_LEAD = "moestat.papers.sigmoid_attention.rules:level_lead"
+MEASURED_SLOPE = "studies.sigmoid_attention.parts.rules:measured_slope"
+ORDERED_ROWS = "studies.sigmoid_attention.parts.order_rules:ordered_rows"
+SLOPE_LEAD = "studies.sigmoid_attention.parts.rules:slope_lead"
+LEVEL_LEAD = "studies.sigmoid_attention.parts.rules:level_lead"
 
 study = Study(
     "How many samples halve the error? Table 1, measured",
     paper="sigmoid-attention",
     source="SA Table 1, App. C",
     question="Are the orders of Table 1 (eps^-2, eps^-4, exponential) those that the simulations show?",
-    reads="moestat.papers.sigmoid_attention.sample_complexity:table",
+    reads="studies.sigmoid_attention.parts.sample_complexity:table",
     needs=["sigmoid_regimes", "partial_quadratic", "partial_gates"],
     seed=0,
     summaries=["halving", "error_first", "error_last"],
@@ -1017,7 +1017,7 @@ study.finding({"d8-nob-gates-gelu": "supported", "d8-nob-gates-linear": "support
 study.figure(
     kind="function",
     title="Samples for an error eps: printed and measured",
-    function="moestat.papers.sigmoid_attention.complexity_figure:table",
+    function="studies.sigmoid_attention.parts.complexity_figure:table",
     caption="Slope of the error against n with its 95 % interval over replicates (points), the slope that the "
     "printed order means (bars: -1/2 for eps^-2, -1/4 for eps^-4, 0 for an exponential order), and how many "
     "times the samples halve the error.",

@@ -38,7 +38,7 @@ study.claim(
     "In the printed Table 2 sigmoid attention achieves comparable or superior performance across most tasks: "
     "more than half of the printed differences are not negative.",
     function(
-        "moestat.papers.sigmoid_attention.table_rules:in_favour",
+        "studies.sigmoid_attention.parts.table_rules:in_favour",
         options=dict(arms=["arc-easy", "arc-challenge", "hellaswag", "piqa", "sciq", "winogrande"]),
     ).at_least(0.51, predicted="most"),
     dict(source="SA §5.2, Table 2", bearing="neutral"),
@@ -46,7 +46,7 @@ study.claim(
 study.claim(
     "throughput",
     "Sigmoid attention has a significantly higher throughput, by the printed errors.",
-    function("moestat.papers.sigmoid_attention.table_rules:printed_difference", arm="throughput").at_least(
+    function("studies.sigmoid_attention.parts.table_rules:printed_difference", arm="throughput").at_least(
         0.0, predicted="45 tokens per second"
     ),
     source="SA §5.2, Table 2",
@@ -84,7 +84,7 @@ study.finding(
 study.figure(
     kind="function",
     title="Printed differences over their errors",
-    function="moestat.papers.sigmoid_attention.printed_figure:differences",
+    function="studies.sigmoid_attention.parts.printed_figure:differences",
     caption="Sigmoid less softmax attention, in units of the error of the difference; an interval that holds 0 "
     "does not tell the two apart.",
 )

@@ -42,8 +42,8 @@ PAPER_SAYS_L3 = (
     "polynomials among them (after Def 2)."
 )
 PRESETS = ["table", "many", "figure2", "theorems", "paper"]
-SLOPE_OF_SUM = "moestat.papers.sigmoid_attention.sum_rules:slope_of_sum"
-ORDERED_SERIES = "moestat.papers.sigmoid_attention.order_rules:ordered_series"
+SLOPE_OF_SUM = "studies.sigmoid_attention.parts.sum_rules:slope_of_sum"
+ORDERED_SERIES = "studies.sigmoid_attention.parts.order_rules:ordered_series"
 
 study = Study(
     "Sigmoid gating: sparse against dense gating parameters",

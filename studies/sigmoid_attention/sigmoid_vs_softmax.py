@@ -15,7 +15,7 @@ PRINTED = {  # the slopes of Fig. 1, and the region of the rules
 }
 SIZES = [1000, 3162, 10_000, 31_623, 100_000]
 LOCAL, ALL = ["small", "truths", "paper", "full"], ["small", "truths", "paper", "argmin", "full"]
-RULES = "moestat.papers.sigmoid_attention.truth_rules"
+RULES = "studies.sigmoid_attention.parts.truth_rules"
 SLOPE, LEVEL = f"{RULES}:slope_by_truth", f"{RULES}:level_by_truth"
 
 study = Study(
@@ -374,7 +374,7 @@ study.figure(
     "starts",
     kind="function",
     title="Same data, same optimiser: the rate is that of the start",
-    function="moestat.papers.sigmoid_attention.starts_figure:starts",
+    function="studies.sigmoid_attention.parts.starts_figure:starts",
     caption="Voronoi loss L3 after ten full-batch steps of 0.1, from three starts of each gate; geometric "
     "means over ten truths with 95 % intervals, and their slopes. Dashed: the power of n that Figure 1 prints. "
     "Squares, other data: local least squares, from the record of the preset truths (six truths). Grey: the "

@@ -12,8 +12,8 @@ PAPER_SAYS_WEAKLY = "The paper says it of weakly identifiable experts, and count
 PAPER_SAYS_PARTIAL = (
     "The paper says it of partial-weakly identifiable experts, and counts polynomials among them (after Def 4)."
 )
-SLOPE_OF_SUM = "moestat.papers.sigmoid_attention.sum_rules:slope_of_sum"
-ORDERED_SERIES = "moestat.papers.sigmoid_attention.order_rules:ordered_series"
+SLOPE_OF_SUM = "studies.sigmoid_attention.parts.sum_rules:slope_of_sum"
+ORDERED_SERIES = "studies.sigmoid_attention.parts.order_rules:ordered_series"
 
 study = Study(
     "Sigmoid gating with little noise: where the asymptotics have begun",

@@ -7,7 +7,7 @@ from moestat.study.rules import function, slope
 
 THM_WITHOUT_CONDITION = "ours: on SA Thm 4, without the condition a != 0 of its example"
 THM_WITHOUT_CONDITION_2 = "ours: on SA Thm 5, without the condition a != 0 of its example"
-ORDERED_SERIES = "moestat.papers.sigmoid_attention.order_rules:ordered_series"
+ORDERED_SERIES = "studies.sigmoid_attention.parts.order_rules:ordered_series"
 
 study = Study(
     "Theorems 4 and 5 for GELU experts, in a box that holds a = 0",

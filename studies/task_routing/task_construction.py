@@ -3,8 +3,8 @@
 from moestat import Study
 from moestat.study.rules import function
 
-WORST = "moestat.papers.task_routing.rules:worst"
-COUNTED = "moestat.papers.task_routing.rules:counted"
+WORST = "studies.task_routing.parts.rules:worst"
+COUNTED = "studies.task_routing.parts.rules:counted"
 
 study = Study(
     "A transformer that routes every query to its task's expert, built by hand",

@@ -3,7 +3,7 @@
 from moestat import Study
 from moestat.study.rules import function
 
-WORST = "moestat.papers.task_routing.rules:worst"
+WORST = "studies.task_routing.parts.rules:worst"
 
 study = Study(
     "Steps of the printed proofs, taken back one by one",
@@ -277,7 +277,7 @@ study.claim(
     "task, have at most L|T| + N|K| neurons in all also when tasks share templates (N: one more than the "
     "largest table, as |table| < N has it; neurons over that).",
     function(
-        "moestat.papers.task_routing.rules:neurons_over_bound",
+        "studies.task_routing.parts.rules:neurons_over_bound",
         "neurons_ratio",
         "shared-dense",
         at=dict(repairs="all"),
@@ -399,7 +399,7 @@ study.finding(
 study.figure(
     kind="function",
     title="Prefixes on which steps of the printed proofs fail",
-    function="moestat.papers.task_routing.task_figures:gaps",
+    function="studies.task_routing.parts.task_figures:gaps",
     options=dict(arms=["moe", "dense"]),
     caption="Share of prefixes on which a bullet of the theorem fails. Left: one step as printed, all others "
     "mended; right: the steps mended one after the other. Means over datasets; a hollow mark on the axis is an "

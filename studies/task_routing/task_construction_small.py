@@ -3,8 +3,8 @@
 from moestat import Study
 from moestat.study.rules import function
 
-WORST = "moestat.papers.task_routing.rules:worst"
-COUNTED = "moestat.papers.task_routing.rules:counted"
+WORST = "studies.task_routing.parts.rules:worst"
+COUNTED = "studies.task_routing.parts.rules:counted"
 
 study = Study(
     "Is there a dataset on which two heads are not enough?",
@@ -50,7 +50,7 @@ study.claim(
     "Where every prefix has one task, two heads, 2 L|T| coordinates and experts of at most L|T(k)| + N neurons "
     "are enough: no prefix is misrouted or has too little probability on its valid next tokens.",
     function(
-        "moestat.papers.task_routing.rules:of_one_task",
+        "studies.task_routing.parts.rules:of_one_task",
         "failing",
         "moe",
         options=dict(witness="failure", exact=dict(dimension_ratio=1.0)),

@@ -13,7 +13,7 @@ EXPERT_STORES_FACTS = (
     "an expert that stores facts adds something else for each subject, which its mean over the task does not "
     "hold; part of the difference is that more of a task goes to one expert"
 )
-GAP_FOR_ITS_SHARE = "moestat.papers.task_routing.rules:gap_for_its_share"
+GAP_FOR_ITS_SHARE = "studies.task_routing.parts.rules:gap_for_its_share"
 
 study = Study(
     "Do specialised experts store the knowledge of their tasks?",

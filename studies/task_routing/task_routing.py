@@ -27,10 +27,10 @@ TEXT_SAYS_TYPICALLY = (
     "the text says 'typically' and 'slightly' higher of the three variants; the printed accuracies are higher "
     "in all 16 cells"
 )
-VISIBLE_GAP = "moestat.papers.task_routing.rules:visible_gap"
+VISIBLE_GAP = "studies.task_routing.parts.rules:visible_gap"
 WIDEST = "moestat.claims.rules:widest"
 GAP = "moestat.claims.rules:gap"
-ACCURACY_CURVES = "moestat.papers.task_routing.task_figures:accuracy_curves"
+ACCURACY_CURVES = "studies.task_routing.parts.task_figures:accuracy_curves"
 
 study = Study(
     "Does a loss make experts specialise in tasks, and what does it cost?",
@@ -447,7 +447,7 @@ for tasks, presets in [(10, ["ten", "paper"]), (20, ["twenty", "paper"])]:
         f"At {tasks} tasks, in most of the numbers of experts, the router loss is within 3 points of the "
         "cross-entropy, or better (share of 3 to 9 experts, all at once).",
         function(
-            "moestat.papers.task_routing.rules:cells_at_least",
+            "studies.task_routing.parts.rules:cells_at_least",
             "accuracy",
             "router",
             at=dict(tasks=tasks),
@@ -646,7 +646,7 @@ for tag, where, predicted, presets, at in [
         f"gain-with-experts{tag}",
         "The gain of the router loss over the cross-entropy grows with the number of experts (accuracy per "
         f"expert, {where}).",
-        function("moestat.papers.task_routing.rules:trend", "accuracy", "router", at=at, versus="ce").at_least(
+        function("studies.task_routing.parts.rules:trend", "accuracy", "router", at=at, versus="ce").at_least(
             0.0, predicted=predicted
         ),
         dict(source="TR section 6.4, Table 1", group="section 6.4: more experts, more gain", presets=presets),

@@ -6,8 +6,8 @@ from moestat.study.rules import function
 READ_MORE_HALF = (
     "ours: TR section 6.4 read as of more than half of the cells of Table 1, which a random deal of it passes, too"
 )
-DEALT = "moestat.papers.task_routing.rules:dealt"
-NEARER_IN_CELLS = "moestat.papers.task_routing.rules:nearer_in_cells"
+DEALT = "studies.task_routing.parts.rules:dealt"
+NEARER_IN_CELLS = "studies.task_routing.parts.rules:nearer_in_cells"
 GAIN = "moestat.claims.printed:gain"
 
 study = Study(
@@ -87,7 +87,7 @@ study.ours(
     "comparable-everywhere",
     "In every cell the three variants are within 3 points (largest spread).",
     function(
-        "moestat.papers.task_routing.rules:printed_spread",
+        "studies.task_routing.parts.rules:printed_spread",
         "printed",
         options=dict(columns=["3 experts", "5 experts", "7 experts", "9 experts"]),
     ).at_most(3.0),

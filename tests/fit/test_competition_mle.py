@@ -18,8 +18,8 @@ from moestat.fit.local_search import local_search
 from moestat.fit.second_order import Gram
 from moestat.models import gaussian
 from moestat.models.competition import EXPERTS, Competition
-from moestat.papers.compete_smoe.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
 from moestat.status import Status
+from studies.compete_smoe.parts.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
 
 BOX = {"box": 10.0, "variances": (0.05, 10.0), "hops": 0}
 

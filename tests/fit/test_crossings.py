@@ -9,7 +9,7 @@ from moestat.fit.competition_likelihood import Data, hard_log_density, likelihoo
 from moestat.fit.competition_mle import maximum_likelihood
 from moestat.fit.crossings import LOSES, STAYING, TARGETS, _least_move, crossings
 from moestat.models import gaussian
-from moestat.papers.compete_smoe.competition_designs import near_starts, true_mixture
+from studies.compete_smoe.parts.competition_designs import near_starts, true_mixture
 
 
 def around(design="affine", active=1, n=400, seed=4):

@@ -9,8 +9,8 @@ from moestat.fit.softmax_mle import maximum_likelihood
 from moestat.fit.softmax_starts import cut_starts, inserted_starts
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
-from moestat.papers.demystifying_softmax.gaussian_starts import near_starts, random_starts
-from moestat.papers.demystifying_softmax.softmax_gaussian import MODEL, TRUTH
+from studies.demystifying_softmax.parts.gaussian_starts import near_starts, random_starts
+from studies.demystifying_softmax.parts.softmax_gaussian import MODEL, TRUTH
 
 HOW = {"box": 100.0, "variances": (0.01, 100.0)}
 ONE = np.array([[[0.0, 0.0, 0.0, 0.0, 1.0]]])

@@ -18,8 +18,8 @@ from moestat.fit.softmax_likelihood import (
 from moestat.fit.softmax_mle import maximum_likelihood
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
-from moestat.papers.demystifying_softmax.gaussian_starts import near_starts
 from moestat.status import Status
+from studies.demystifying_softmax.parts.gaussian_starts import near_starts
 
 MODEL = SoftmaxGaussian(1)
 TRUTH = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])

@@ -17,8 +17,8 @@ from moestat.models import gaussian, truths
 from moestat.models.competition import Competition
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
-from moestat.papers.compete_smoe.competition_errors import Routing
 from moestat.status import Status
+from studies.compete_smoe.parts.competition_errors import Routing
 
 SOFTMAX = SoftmaxGaussian(1)
 LINES = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])

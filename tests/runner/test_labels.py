@@ -9,9 +9,9 @@ from moestat.runner import labels, plan
 from moestat.runner.results import within_range
 from moestat.study import load
 
-EXPERT_COUNT = "moestat.papers.expert_count.expert_count"
-REGRESSION = "moestat.papers.sigmoid_attention.regression"
-GAUSSIAN = "moestat.papers.demystifying_softmax.softmax_gaussian"
+EXPERT_COUNT = "studies.expert_count.parts.expert_count"
+REGRESSION = "studies.sigmoid_attention.parts.regression"
+GAUSSIAN = "studies.demystifying_softmax.parts.softmax_gaussian"
 
 
 def results(made, coordinates):
@@ -69,7 +69,7 @@ def test_shares_have_a_range_and_their_intervals_stay_in_it():
     dims = ("arm", "tasks", "experts", "replicate")
     grid = {"arm": [arm.name for arm in made.arms]} | {axis: list(values) for axis, values in made.axes.items()}
     ds = xr.Dataset({"accuracy": (dims, np.ones((3, 1, 1, 3))), "train_loss": (dims, np.ones((3, 1, 1, 3)))}, grid)
-    ds = labels.attach(ds, "moestat.papers.task_routing.task_training", made.cells)
+    ds = labels.attach(ds, "studies.task_routing.parts.task_training", made.cells)
     assert ds["accuracy"].attrs["valid_range"] == [0.0, 1.0]
     assert "valid_range" not in ds["train_loss"].attrs
     low, high = within_range(ds["accuracy"], np.array([-0.1, 0.9]), np.array([0.3, 1.2]))
@@ -78,7 +78,7 @@ def test_shares_have_a_range_and_their_intervals_stay_in_it():
 
 
 def test_a_count_is_at_most_the_length_of_its_dimension_and_an_experiment_has_ranges_of_its_own():
-    package = "moestat.papers.mixture_of_transformers"
+    package = "studies.mixture_of_transformers.parts"
     ds = xr.Dataset(
         {"covered": ("replicate", np.ones(3)), "test_error": ("replicate", np.ones(3))}, {"class": range(4)}
     )

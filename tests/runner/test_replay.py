@@ -128,7 +128,7 @@ def test_a_hundredth_of_the_spread_moves_nothing():
 
 
 def test_variables_say_what_they_can_tell_apart():
-    package = "moestat.papers.sigmoid_attention"
+    package = "studies.sigmoid_attention.parts"
     assert labels.resolved(f"{package}.regression", "rmse") == (0.0, np.inf)
     assert labels.resolved(f"{package}.regression", "gradient") is None, "it says how the computation went"
     assert labels.resolved(f"{package}.regression_from_target", "pseudo_decrement") is None, "like regression"

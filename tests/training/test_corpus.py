@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from moestat.papers.mixture_of_transformers.text_ids import words
 from moestat.training import corpus, reviews
 from moestat.training.corpus import CorpusError
 from moestat.training.labelled_text import LabelledTextError, holdout, read_csv
+from studies.mixture_of_transformers.parts.text_ids import words
 
 
 def text_of(found: corpus.Corpus, part: str) -> str:

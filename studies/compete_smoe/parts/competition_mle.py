@@ -1,0 +1,189 @@
+"""Maximum likelihood in competition-gated Gaussian mixtures of experts, with as many experts as the truth or more.
+
+The truths are designs of ``competition_designs``. Cells that differ in the number of
+fitted experts or in the starts share their data. An estimate is the best of several starts, some near the truth (never
+at it) and some that know nothing of it; an estimate with less likelihood than the truth is a failed fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+import xarray as xr
+from pydantic import Field, model_validator
+from scipy.stats import qmc
+
+from moestat import arrays
+from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
+from moestat.fit.likelihood import LikelihoodFit
+from moestat.losses.divergences import expected_hellinger
+from moestat.losses.measures import competition_losses
+from moestat.models import gaussian
+from moestat.models.competition import Competition
+from studies.compete_smoe.parts.competition_designs import Degenerate, Design, near_starts, random_starts, true_mixture
+from studies.compete_smoe.parts.competition_errors import Routing, paired_with_truth, scale_and_shape
+from studies.compete_smoe.parts.competition_fisher import fisher_line
+
+VERSION = 1
+
+DEVICES = ("cpu", "cuda")
+
+_FISHER_POINTS = 1024
+
+REACHED = 1.0  # a start has reached the best point when its log-likelihood is at most so far below
+
+
+class Settings(SettingsModel):
+    """Settings of a cell."""
+
+    design: Design = Field(description="the truth, see studies.compete_smoe.parts.competition_designs")
+    active: int | None = Field(None, ge=1, le=4, description="number of winners, K; the design's own without it")
+    n: int = Field(ge=50, description="sample size")
+    experts: int = Field(4, ge=4, le=8, description="number of fitted experts, k; the truth has 4")
+    near_starts: int = Field(2, ge=0, description="starts near the truth, per replicate")
+    start_radius: float = Field(0.1, gt=0, description="standard deviation per coordinate of starts near the truth")
+    random_starts: int = Field(2, ge=0, description="starts that know nothing of the truth, per replicate")
+    kept: int = Field(2, ge=1, description="most distinct points that go on to all samples and to local search")
+    hops: int = Field(0, ge=0, description="most rounds in which points thrown out from the best one are searched from")
+    box: float = Field(10.0, gt=4, description="parameter space: bound on the weights")
+    smallest_variance: float = Field(0.05, gt=0, lt=0.15, description="parameter space: lower bound of the variances")
+    largest_variance: float = Field(10.0, gt=1, description="parameter space: upper bound of the variances")
+    pool_log2: int = Field(18, ge=10, le=22, description="misrouted inputs are sought among 2**this Sobol points")
+    evaluation_points: int = Field(2048, ge=64, description="of them, points on which Hellinger distances are taken")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Settings:
+        if self.near_starts + self.random_starts < 1:
+            raise ValueError("near_starts and random_starts are both 0; at least one start is needed")
+        if self.design == "tied":
+            raise ValueError("design is 'tied', which has 2 experts; the others have 4, as is needed here")
+        if self.evaluation_points > 2**self.pool_log2:
+            raise ValueError(f"evaluation_points is {self.evaluation_points}; at most 2**pool_log2 are possible")
+        return self
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+    """Fit and score the replicates of one cell.
+
+    Per replicate the losses of :func:`moestat.losses.measures.competition_losses`; ``hellinger`` (E h),
+    ``hellinger_squared`` and its root ``root_hellinger_squared``; ``least_wins``, the smallest share of inputs that an
+    expert wins; ``hellinger_to_bound`` and ``D_to_bound``, divided by sqrt(log n / n); ``..._to_fisher``, losses
+    divided by the Fisher line of ``competition_fisher`` (NaN with more experts than the truth); with
+    as many experts as the truth also ``misrouted``, ``hellinger_squared_misrouted`` and the parts ``scale_error`` and
+    ``shape_error`` of the weights' error (else NaN). Of the fit: ``gain``, ``failed_fit`` (gain below 0), ``gradient``,
+    ``decrement``, ``log_likelihood``, ``box_hits``, ``on_variance_bound``, ``start``, ``starts_reached``,
+    ``starts_again`` (how many other starts came within 0.1 of the best point), ``hops_back`` (how many thrown-out
+    points did), ``found_again`` (the latter if they are enough for the hops to end, else 0; without hops the former),
+    ``random_reached`` (whether a random start came to the best point; NaN without one).
+    """
+    s = Settings.model_validate(dict(cell.settings))
+    xp = arrays.backend(arrays.resolve_device(device))
+    model, truth = true_mixture(s.design, s.active)
+    x, y = _draw(cell, s, model, truth, replicates)
+    starts = _starts(cell, s, model, truth, x, y, replicates)
+    fit = maximum_likelihood(
+        model,
+        xp.asarray(x),
+        xp.asarray(y),
+        xp.asarray(starts),
+        truth=xp.asarray(truth),
+        box=s.box,
+        variances=(s.smallest_variance, s.largest_variance),
+        kept=s.kept,
+        hops=s.hops,
+    )
+    pool = 2.0 * qmc.Sobol(model.d, scramble=True, rng=np.random.default_rng(20240204)).random_base2(s.pool_log2) - 1.0
+    out = _diagnostics(fit, s) | _measures(s, model, truth, arrays.to_numpy(fit.theta), pool, xp)
+    return assemble(replicates, out)
+
+
+def _draw(
+    cell: Cell, s: Settings, model: Competition, truth: np.ndarray, replicates: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw inputs (B, n, d) and responses (B, n)."""
+    xs, ys = [], []
+    for r in replicates:
+        rng = cell.generator(r, "data", design=s.design, n=s.n)
+        xs.append(rng.uniform(-1.0, 1.0, (s.n, model.d)))
+        ys.append(gaussian.sample(model, truth, xs[-1], rng))
+    return np.stack(xs), np.stack(ys)
+
+
+def _starts(
+    cell: Cell,
+    s: Settings,
+    model: Competition,
+    truth: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    replicates: Sequence[int],
+) -> np.ndarray:
+    """Draw starts (B, S, k, P), those near the truth first."""
+    out = []
+    for i, r in enumerate(replicates):
+        identity: dict[str, Any] = {"design": s.design, "n": s.n, "experts": s.experts}
+        near = near_starts(truth, s.experts, s.near_starts, s.start_radius, cell.generator(r, "near", **identity))
+        far = random_starts(model, x[i], y[i], s.experts, s.random_starts, cell.generator(r, "random", **identity))
+        out.append(np.concatenate([near, far]))
+    return np.stack(out)
+
+
+def _diagnostics(fit: LikelihoodFit, s: Settings) -> dict[str, Any]:
+    names = ("status", "iterations", "log_likelihood", "gain", "gradient", "decrement", "box_hits", "start")
+    out: dict[str, Any] = {name: arrays.to_numpy(getattr(fit, name)) for name in names}
+    # NaN: a start that fell behind and was not continued; it did not reach the best point
+    behind = out["log_likelihood"][:, None] - arrays.to_numpy(fit.start_log_likelihood)
+    reached = behind <= REACHED
+    out["failed_fit"] = (out["gain"] < 0).astype(float)
+    out["starts_reached"] = reached.mean(axis=1)
+    unknown = np.full(len(reached), np.nan)
+    out["starts_again"] = np.sum(behind <= AGAIN, axis=1) - 1.0
+    assert fit.hops_back is not None
+    out["hops_back"] = back = arrays.to_numpy(fit.hops_back).astype(float)
+    # starts that agree show little where the likelihood jumps: each ends on a peak of its own place
+    out["found_again"] = np.where(back >= ENOUGH, back, 0.0) if s.hops else out["starts_again"]
+    lowest, highest = s.smallest_variance * (1 + 1e-9), s.largest_variance * (1 - 1e-9)
+    variance = arrays.to_numpy(fit.theta)[..., -1]
+    out["on_variance_bound"] = np.any((variance <= lowest) | (variance >= highest), axis=-1).astype(float)
+    out["random_reached"] = reached[:, s.near_starts :].any(axis=1).astype(float) if s.random_starts else unknown
+    out["message"] = np.asarray(fit.message())
+    return out
+
+
+def _measures(
+    s: Settings, model: Competition, truth: np.ndarray, theta: np.ndarray, pool: np.ndarray, xp: Any
+) -> dict[str, np.ndarray]:
+    out = competition_losses(theta, truth, model)
+    out["empty_cells"] = out["empty_cells"].astype(float)
+    few = pool[: s.evaluation_points]
+    out["least_wins"] = np.array([model.winners(atoms, pool[:8192]).mean(axis=-1).min() for atoms in theta])
+    unknown = np.full(len(theta), np.nan)
+    if s.experts == len(truth):
+        paired = paired_with_truth(theta, truth)
+        routing = Routing(model, xp.asarray(truth), xp.asarray(pool), s.evaluation_points)
+        routed = routing.hellinger(xp.asarray(paired))
+        scale, shape = scale_and_shape(paired, truth, model)
+        out |= {
+            "hellinger": routed.mean,
+            "hellinger_squared": routed.squared,
+            "misrouted": routed.misrouted,
+            "hellinger_squared_misrouted": routed.squared_misrouted,
+            "scale_error": scale,
+            "shape_error": shape,
+        }
+    else:
+        h, h2 = (arrays.to_numpy(v) for v in expected_hellinger(model, *map(xp.asarray, (theta, truth, few))))
+        names = ("misrouted", "hellinger_squared_misrouted", "scale_error", "shape_error")
+        out |= {"hellinger": h, "hellinger_squared": h2} | dict.fromkeys(names, unknown)
+    out["root_hellinger_squared"] = np.sqrt(out["hellinger_squared"])
+    bound = np.sqrt(np.log(s.n) / s.n)
+    out |= {f"{name}_to_bound": out[name] / bound for name in ("hellinger", "D")}
+    line = None
+    if s.experts == len(truth) and s.design not in get_args(Degenerate):
+        line = fisher_line(model, truth, pool[:_FISHER_POINTS])
+    for name in ("root_hellinger_squared", "hellinger", "D"):
+        out[f"{name}_to_fisher"] = unknown if line is None else out[name] * np.sqrt(s.n) / getattr(line, name)
+    return out

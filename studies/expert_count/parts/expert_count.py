@@ -1,0 +1,359 @@
+"""Accuracy and dispatch entropy of a top-1 mixture against the number of experts.
+
+Algorithm 1 of "On the Impact of Expert Count in Mixture of Experts" on the data of its Definition 1. The paper leaves
+out the sample size, the number of steps, the scale of the start and the scale of the inputs: they are settings here,
+with defaults of ours. Cells that differ in the experts alone share their data and, expert by expert, their starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from pydantic import Field, model_validator
+
+from moestat import arrays
+from moestat.arrays import Array
+from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.losses import routing
+from moestat.models import patches
+from moestat.models.patches import Law, Range
+from moestat.status import Status
+from studies.expert_count.parts import cubic_experts, expert_knowledge
+from studies.expert_count.parts.top_one import train
+
+OVER_STEPS = {
+    "accuracy": "test accuracy",
+    "train_accuracy": "training accuracy",
+    "loss": "mean logistic loss on the test sample",
+    "train_loss": "mean logistic loss on the training sample",
+    "entropy": "dispatch entropy (nats)",
+    "purity": "share of samples of the commonest cluster at their expert",
+    "experts_used": "experts with at least one test sample",
+    "share_used": "share of experts with at least one test sample",
+    "effective_experts": "exp(entropy of the load)",
+    "specialisation": "mean error off an expert's best cluster minus the error on it, by load",
+    "best_cluster_error": "error of an expert on its best cluster, mean over experts",
+    "own_error": "error of an expert on the cluster of its initial profession, mean over experts",
+    "other_error": "error of an expert on the other clusters, mean over experts",
+    "routed_to_own": "share of samples at an expert whose initial profession is their cluster",
+    "routed_to_best": "share of samples at an expert whose best cluster is theirs",
+    "clusters_with_best": "clusters that are the best one of some expert",
+}
+"""Variables with one number per replicate and step, and what they are."""
+
+OVER_EXPERTS = {
+    "expert_load": "share of the test samples at each expert",
+    "dispatch": "share of the test samples by expert and cluster",
+    "error": "error of each expert on each cluster",
+}
+"""Variables per expert, or per expert and cluster, and what they are."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A batch of samples: patches (B, n, P, d), the router's features, labels, clusters and noise in evaluation."""
+
+    x: Array
+    features: Array
+    y: Array
+    cluster: Array
+    noise: Array | None
+
+    def routed(self, theta: Array) -> tuple[Array, Array]:
+        """Return the scores (B, n, M) and the expert (B, n) of each sample in evaluation."""
+        xp = arrays.namespace(theta)
+        scores = xp.matmul(self.features, theta)
+        return scores, xp.argmax(scores if self.noise is None else scores + self.noise, axis=-1)
+
+
+def measure(
+    weights: Array, theta: Array, training: Sample, test: Sample, profession: Array, clusters: int
+) -> dict[str, np.ndarray]:
+    """Compute every variable of :data:`OVER_STEPS` and :data:`OVER_EXPERTS`, replicate first.
+
+    ``weights`` (B, M, P or 1, J, d); ``theta`` (B, F, M); ``profession`` (B, M): see
+    :func:`.expert_knowledge.profession`; ``clusters``: K.
+    """
+    xp = arrays.namespace(weights, theta)
+    experts = weights.shape[1]
+    scores, expert = training.routed(theta)
+    margin = training.y * cubic_experts.routed_outputs(weights, training.x, expert)
+    out = {
+        "train_accuracy": xp.mean(xp.astype(margin > 0, xp.float64), axis=-1),
+        "train_loss": cubic_experts.mean_loss(scores, expert, margin),
+    }
+    scores, expert = test.routed(theta)
+    margins = test.y[:, :, None] * cubic_experts.outputs(weights, test.x)
+    margin = cubic_experts.at_expert(margins, expert)
+    sent = routing.counts(expert, test.cluster, experts, clusters)
+    load = routing.load(sent)
+    error = expert_knowledge.error_by_cluster(~(margins > 0), test.cluster, clusters)
+    own_error, other_error = expert_knowledge.own_cluster(error, profession)
+    own_sent, _ = expert_knowledge.own_cluster(sent, profession)
+    # the division of the experts after the training; where one is equally good on several clusters, its load decides
+    division = xp.argmin(error - 1e-9 * sent / test.y.shape[-1], axis=-1)
+    best_sent, _ = expert_knowledge.own_cluster(sent, division)
+    used = routing.experts_used(sent)
+    out |= {
+        "accuracy": xp.mean(xp.astype(margin > 0, xp.float64), axis=-1),
+        "loss": cubic_experts.mean_loss(scores, expert, margin),
+        "entropy": routing.dispatch_entropy(sent),
+        "purity": routing.purity(sent),
+        "experts_used": used,
+        "share_used": used / experts,
+        "effective_experts": routing.effective_experts(sent),
+        "specialisation": expert_knowledge.specialisation(error, load),
+        "best_cluster_error": expert_knowledge.best_cluster_error(error),
+        "own_error": xp.mean(own_error, axis=-1),
+        "other_error": xp.mean(other_error, axis=-1),
+        "routed_to_own": xp.sum(own_sent, axis=-1) / test.y.shape[-1],
+        "routed_to_best": xp.sum(best_sent, axis=-1) / test.y.shape[-1],
+        "clusters_with_best": expert_knowledge.clusters_with_expert(division, clusters),
+        "expert_load": load,
+        "dispatch": sent / test.y.shape[-1],
+        "error": error,
+    }
+    return {name: arrays.to_numpy(value) for name, value in out.items()}
+
+
+VERSION = 1
+
+LAST = (
+    "accuracy",
+    "train_accuracy",
+    "entropy",
+    "experts_used",
+    "specialisation",
+    "own_error",
+    "routed_to_own",
+    "best_cluster_error",
+    "routed_to_best",
+    "clusters_with_best",
+)
+"""Variables that are repeated, as ``last_...``, for the last step."""
+
+EXPLORED = ("best_cluster_error", "own_error", "other_error")
+"""Variables that are measured, as ``explored_...``, at the end of the exploration stage."""
+
+
+class Settings(SettingsModel):
+    """Settings of a cell. *Ours*: not stated in the paper."""
+
+    expert: Literal["mlp", "cnn"] = Field("mlp", description="weights of their own for each patch, or shared")
+    experts: int = Field(8, ge=1, description="M")
+    patches: int = Field(4, ge=3, description="P")
+    clusters: int = Field(4, ge=2, description="K")
+    dimension: int = Field(50, ge=4, description="d, at least 2 K")
+    neurons: int = Field(8, ge=1, description="J, neurons of an expert (of an MLP expert: for each patch)")
+    signal: Range = Field((0.5, 2.0), description="bounds of the uniform amplitude alpha of the label signal")
+    centre: Range = Field((1.0, 2.0), description="bounds of the uniform amplitude beta of the cluster's centre")
+    feature_noise: Range = Field((0.5, 3.0), description="bounds of the uniform amplitude gamma of the feature noise")
+    noise_scale: float = Field(1.0, ge=0, description="sigma_p: a noise patch is N(0, sigma_p^2 / d I)")
+    input_scale: float = Field(
+        10.0, gt=0, description="ours: all inputs are multiplied by it, as in the code of Chen et al. (2022)"
+    )
+    n: int = Field(8000, ge=1, description="ours: training samples")
+    test_samples: int = Field(4000, ge=1, description="ours: test samples")
+    steps: int = Field(400, ge=1, description="ours: T, full-batch steps")
+    records: int = Field(
+        21, ge=2, description="ours: number of evenly spaced steps, both ends included, at which all is measured"
+    )
+    start: Literal["equal", "independent"] = Field("equal", description="initial weights over patches: Lemma 2 or 3")
+    start_scale: float = Field(0.01, gt=0, description="ours: sigma_0, standard deviation of the initial weights")
+    expert_rate: float = Field(0.001, gt=0, description="eta, length of an expert's step")
+    router_rate: float | Literal["paper", "theorem"] = Field(
+        "paper",
+        description="eta_r; 'paper': 0.1 to M = 16, 0.25 to M = 32, 0.4 above; 'theorem': M^2 eta; 0: router off",
+    )
+    router: Literal["auto", "patches", "shared"] = Field(
+        "auto", description="router's parameters: one Theta per patch or one for all; auto: as the experts' weights"
+    )
+    routing_noise: float = Field(1.0, ge=0, description="the routing noise in training is Unif[0, this]")
+    evaluation_noise: bool = Field(False, description="ours: whether the routing is noisy in evaluation too")
+    expert_slots: int = Field(64, ge=1, description="length of the dimension `expert`, padded with NaN beyond M")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Settings:
+        if self.experts > self.expert_slots:
+            raise ValueError(f"experts is {self.experts}; expert_slots = {self.expert_slots} must be at least that")
+        if self.dimension < 2 * self.clusters:
+            raise ValueError(
+                f"dimension is {self.dimension}; {self.clusters} clusters need at least {2 * self.clusters}"
+            )
+        if self.steps < self.records - 1:
+            raise ValueError(f"records is {self.records}; {self.steps} steps allow at most {self.steps + 1}")
+        for name in ("signal", "centre", "feature_noise"):
+            low, high = getattr(self, name)
+            if not 0 < low <= high:
+                raise ValueError(f"{name} is [{low}, {high}]; allowed are 0 < low <= high")
+        return self
+
+    @property
+    def eta_r(self) -> float:
+        """The router's learning rate as a number."""
+        if self.router_rate == "theorem":
+            return self.experts**2 * self.expert_rate
+        if self.router_rate == "paper":
+            return 0.1 if self.experts <= 16 else 0.25 if self.experts <= 32 else 0.4
+        return float(self.router_rate)
+
+    @property
+    def sees(self) -> Literal["patches", "shared"]:
+        """Whether the router has parameters of its own for each patch."""
+        if self.router == "auto":
+            return "patches" if self.expert == "mlp" else "shared"
+        return self.router
+
+    @property
+    def law(self) -> Law:
+        """The laws of the amplitudes and of the noise."""
+        return Law(self.signal, self.centre, self.feature_noise, self.noise_scale)
+
+    @property
+    def exploration(self) -> int:
+        """T_1 = floor(sqrt(sigma_0) / eta), the end of the paper's exploration stage, or T if that comes first.
+
+        In the units of the paper's inputs: weights w on inputs c x are weights c w on inputs x, so that sigma_0 and eta
+        are c times those of the settings (and eta_r is c^2 times).
+        """
+        scale = self.input_scale
+        return min(self.steps, int(np.sqrt(scale * self.start_scale) / (scale * self.expert_rate)))
+
+    @property
+    def recorded(self) -> list[int]:
+        """The steps at which all is measured."""
+        return [int(step) for step in np.round(np.linspace(0, self.steps, self.records))]
+
+
+def _data(cell: Cell, s: Settings, replicate: int) -> tuple[patches.Dictionary, patches.Examples, patches.Examples]:
+    """Draw the directions, the training sample and the test sample of a replicate."""
+    world = {"clusters": s.clusters, "dimension": s.dimension}
+    directions = patches.dictionary(cell.generator(replicate, "directions", **world), s.clusters, s.dimension)
+
+    def draw(name: str, n: int) -> patches.Examples:
+        identity = {**world, "patches": s.patches, **asdict(s.law)}
+        scalars = cell.generator(replicate, f"{name}: scalars", **identity)
+        vectors = cell.generator(replicate, f"{name}: vectors", **identity)
+        return patches.draw(scalars, vectors, directions, n, s.patches, s.law)
+
+    return directions, draw("training", s.n), draw("test", s.test_samples)
+
+
+def _start(cell: Cell, s: Settings, replicate: int) -> np.ndarray:
+    """Draw the initial weights, (M, P or 1, J, d); the first experts of a larger M are those of a smaller one."""
+    shape = (s.experts, s.neurons, s.dimension)
+    drawn = [
+        cell.generator(replicate, f"start: patch {p}", dimension=s.dimension, neurons=s.neurons).standard_normal(shape)
+        for p in range(s.patches if s.expert == "mlp" and s.start == "independent" else 1)
+    ]
+    own = np.stack(drawn, axis=1)
+    if s.expert == "mlp":
+        own = np.broadcast_to(own, (s.experts, s.patches, s.neurons, s.dimension))
+    return s.start_scale * own
+
+
+def _noise(generators: list[np.random.Generator], shape: tuple[int, int], width: float, xp: Any) -> Iterator[Array]:
+    """Yield routing noise, (B, n, M), one draw per step: a longer run repeats the steps of a shorter one."""
+    while True:
+        yield xp.asarray(np.stack([width * rng.random(shape) for rng in generators]))
+
+
+def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str, np.ndarray]:
+    """Train a batch of replicates and return what was recorded, replicate first."""
+    directions, *drawn = zip(*(_data(cell, s, r) for r in replicates), strict=True)
+
+    def noise(purpose: str, n: int) -> Iterator[Array]:
+        generators = [cell.generator(r, f"routing noise: {purpose}", experts=s.experts, n=n) for r in replicates]
+        return _noise(generators, (n, s.experts), s.routing_noise, xp)
+
+    def sample(purpose: str, examples: Sequence[patches.Examples]) -> Sample:
+        x = xp.asarray(np.stack([s.input_scale * each.x for each in examples]))
+        return Sample(
+            x=x,
+            features=cubic_experts.router_features(x, s.sees),
+            y=xp.asarray(np.stack([each.y for each in examples])),
+            cluster=xp.asarray(np.stack([each.cluster for each in examples])),
+            noise=next(noise(purpose, x.shape[1])) if s.evaluation_noise else None,
+        )
+
+    training, test = sample("training sample", drawn[0]), sample("test sample", drawn[1])
+    weights = xp.asarray(np.stack([_start(cell, s, r) for r in replicates]))
+    theta = xp.zeros((len(replicates), training.features.shape[-1], s.experts), dtype=xp.float64)
+    profession = expert_knowledge.profession(weights, xp.asarray(np.stack([each.labels for each in directions])))
+
+    measured: dict[int, dict[str, np.ndarray]] = {}
+
+    def observe(step: int, weights: Array, theta: Array) -> None:
+        measured[step] = measure(weights, theta, training, test, profession, s.clusters)
+
+    train(
+        training.x,
+        training.features,
+        training.y,
+        weights,
+        theta,
+        noise("training", s.n),
+        steps=s.steps,
+        expert_rate=s.expert_rate,
+        router_rate=s.eta_r,
+        observe=observe,
+        at={*s.recorded, s.exploration},
+    )
+    out = {name: np.stack([measured[step][name] for step in s.recorded], axis=1) for name in measured[0]}
+    out |= {f"explored_{name}": measured[s.exploration][name] for name in EXPLORED}
+    out["profession"] = arrays.to_numpy(profession)
+    out["clusters_with_expert"] = arrays.to_numpy(expert_knowledge.clusters_with_expert(profession, s.clusters))
+    return out
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+    """Train the mixture and measure accuracy, routing and the experts along the way.
+
+    Variables over ``step`` (``OVER_STEPS``), over ``step`` and ``expert``, padded with NaN to ``expert_slots``
+    (``OVER_EXPERTS``), and per replicate: ``last_...`` at the last step, ``best_...`` at the step of the best test
+    accuracy (a choice that looks at the test sample), ``explored_...`` at the end of the exploration stage,
+    ``late_change``: of the test accuracy over the last quarter of the steps, ``clusters_with_expert`` at the start, and
+    whether these are all of them (``covered``).
+    """
+    s = Settings.model_validate(dict(cell.settings))
+    resolved = arrays.resolve_device(device)
+    batches = [list(replicates)] if resolved == "cuda" else [[r] for r in replicates]
+    parts = [_train(cell, s, batch, arrays.backend(resolved)) for batch in batches]
+    out = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    steps = np.asarray(s.recorded)
+    finite = np.all(np.isfinite(out["train_loss"]) & np.isfinite(out["loss"]), axis=1)
+    best = np.argmax(out["accuracy"], axis=1)
+    values = {
+        "status": np.where(finite, int(Status.CONVERGED), int(Status.NOT_FINITE)),
+        "message": np.where(finite, f"All {s.steps} steps were taken.", Status.NOT_FINITE.sentence),
+        "iterations": np.full(len(best), s.steps),
+        "best_step": steps[best],
+        "best_accuracy": np.max(out["accuracy"], axis=1),
+        "best_entropy": out["entropy"][np.arange(len(best)), best],
+        "clusters_with_expert": out["clusters_with_expert"],
+        "covered": out["clusters_with_expert"] == s.clusters,
+        "late_change": out["accuracy"][:, -1] - out["accuracy"][:, np.argmin(np.abs(steps - 0.75 * s.steps))],
+    }
+    values |= {f"last_{name}": out[name][:, -1] for name in LAST}
+    values |= {f"explored_{name}": out[f"explored_{name}"] for name in EXPLORED}
+    values |= {name: out[name] for name in OVER_STEPS}
+    dims: dict[str, tuple[str, ...]] = dict.fromkeys(OVER_STEPS, ("step",))
+    dims |= {name: ("step", "expert", "cluster")[: out[name].ndim - 1] for name in OVER_EXPERTS}
+    dims["profession"] = ("expert",)
+    out["profession"] = out["profession"].astype(float)
+    slots = (0, s.expert_slots - s.experts)
+    for name in (*OVER_EXPERTS, "profession"):
+        padding = [(0, 0), *(slots if dim == "expert" else (0, 0) for dim in dims[name])]
+        values[name] = np.pad(out[name], padding, constant_values=np.nan)
+    return assemble(
+        replicates,
+        values,
+        dims=dims,
+        coords={"step": steps, "expert": np.arange(s.expert_slots), "cluster": np.arange(s.clusters)},
+        attrs={name: {"long_name": about} for name, about in (OVER_STEPS | OVER_EXPERTS).items()},
+    )

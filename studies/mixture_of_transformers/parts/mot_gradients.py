@@ -1,0 +1,294 @@
+"""Orders of weights, attention and gradients in stages I and II: Lemmas 5, 6 and 11 to 14.
+
+Algorithm 1's stage I with eta_r = eta is run to ``T1 = M sqrt(sigma_0) / eta``, as the end of Appendix D has it; the
+proof of Lemma 11 has ``eta T1 = sqrt(sigma_0)``, after which the model is looked at, too (*early*). Gradients are
+expectations: over all kinds of samples of Definition 1, over the perturbation of the router, whose probabilities are
+integrated, and over the noise tokens, of which draws and their negatives are averaged. What the lemmas speak of are
+small differences of such gradients and the largest of many, which an error in them would swamp. Lemma 13 bounds the
+size of the difference between an expert's own class and the others; Appendix D needs its sign, which is that of a step
+against the gradient here (*growth*). Stage II is looked at from where stage I ended (*trained*), and from what
+Proposition 1 promises (*promised*): ``W = W_0 + sqrt(sigma_0) v_n``, every class at its own experts with equal
+probability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from moestat.experiment import SettingsModel
+from moestat.models import patches
+from moestat.models.logistic import logistic_slope, softmax
+from moestat.replicates import Row, Streams, each, steps
+from studies.mixture_of_transformers.parts import specialisation
+from studies.mixture_of_transformers.parts.model import Mixture, attend, attention_gradient, pool
+from studies.mixture_of_transformers.parts.staged_training import Schedule, train
+
+VERSION = 1
+
+_NODES = 32  # of the quadrature; 16 are exact for 32 experts with equal scores
+_ROWS = 512  # samples whose routing is integrated at a time
+
+STATES = ("start", "early", "trained", "promised")
+
+OF_START = {
+    "start_weight": "largest |<W, X_l>| at the start, over sigma_0",
+    "start_query_key": "largest |nu' W_KQ mu| at the start, over sigma_0",
+    "start_attention": "largest difference between attentions to two signals at the start",
+    "start_converse": "smallest such difference over that of the scores, where that is sigma_0 / 10 at least",
+}
+OVER_STATES = {
+    "output": "largest |f| over experts and samples",
+    "router_centre": "largest expected |<grad theta, c_n>|",
+    "router_label": "largest expected |<grad theta, v_n>|",
+    "router_sum": "largest entry of the sum of theta over the experts, over that of a theta",
+    "class_difference": "expected <grad W, v> of the own class less that of the others, mean of sizes over experts",
+    "gap_growth": "expected growth of <W, v> of the own class less that of the others, mean over experts",
+    "gap_step": "the same along a step of length 1, eq. (8), mean over experts",
+    "gap_widens": "share of experts whose expected step raises <W, v> of the own class more than that of the others",
+    "expert_centre": "largest expected |<grad W, c_n>|",
+    "own_pair": "expected growth of v_n' W_KQ v_n per step and rate, mean over experts",
+    "other_growth": "largest expected growth of another nu' W_KQ mu, mean over experts",
+    "other_pair": "largest expected growth or fall of another nu' W_KQ mu, mean over experts",
+    "centre_pair": "expected growth or fall of c_n' W_KQ c_n, mean of sizes over experts",
+    "centre_pair_largest": "share of experts with c_n' W_KQ c_n as the other pair that changes most",
+    "label_centre_pair": "expected growth or fall of v_n' W_KQ c_n, mean of sizes over experts",
+    "label_centre_one": "that by the samples of one label alone, mean of sizes over labels and experts",
+    "distractor_growth": "largest expected growth of a nu' W_KQ v_n', n' another class, mean over experts",
+    "distractor_query": "largest expected growth or fall of a nu' W_KQ v_n', n' another class, mean over experts",
+}
+"""Variables of the start, and by state of the model, and what they are. A pair is key' W_KQ query; n is the expert's
+own class, *the others* are the mean of the other classes."""
+
+
+class Settings(SettingsModel):
+    """Settings of a cell. *Ours*: not stated in the paper."""
+
+    classes: int = Field(8, ge=2, description="N")
+    experts: int = Field(32, ge=2, description="M")
+    tokens: int = Field(5, ge=4, description="L (ours)")
+    dimension: int = Field(32, ge=4, description="d, at least 2 N (ours)")
+    token_noise: float = Field(0.5, ge=0, description="sigma_xi (ours)")
+    start_scale: float = Field(0.1, gt=0, description="sigma_0")
+    rate: float = Field(0.02, gt=0, description="eta and eta_r (ours)")
+    repeats: int = Field(4, ge=1, description="ours: training samples of every kind, of 4 N (N - 1)")
+    judged: int = Field(8, ge=1, description="ours: draws of the noise tokens, each with both signs, in an expectation")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Settings:
+        if self.dimension < 2 * self.classes:
+            raise ValueError(f"dimension is {self.dimension}; {self.classes} classes need at least {2 * self.classes}")
+        return self
+
+    @property
+    def steps(self) -> int:
+        """T1."""
+        return max(1, int(np.ceil(self.experts * np.sqrt(self.start_scale) / self.rate)))
+
+    @property
+    def early(self) -> int:
+        """T1 of the proof of Lemma 11: an expert has moved by sqrt(sigma_0) at most."""
+        return max(1, int(np.sqrt(self.start_scale) / self.rate))
+
+
+@dataclass(frozen=True)
+class _World:
+    """Signals (N, d), and samples of all kinds: tokens (n, L, d), labels and classes (n,)."""
+
+    labels: np.ndarray
+    centres: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    cluster: np.ndarray
+
+
+def _world(
+    s: Settings, directions: patches.Dictionary, rng: np.random.Generator, repeats: int, *, mirrored: bool = False
+) -> _World:
+    """Make samples of every class, distractor and pair of signs in turn; a model does not see the order of tokens.
+
+    Mirrored, there are twice as many: each draw of noise tokens comes with its negative.
+    """
+    n = np.arange(s.classes)
+    own, other, y, sign = (a.ravel() for a in np.meshgrid(n, n, [-1.0, 1.0], [-1.0, 1.0], indexing="ij"))
+    kinds = np.tile(np.flatnonzero(own != other), repeats)
+    noise = rng.standard_normal((len(kinds), s.tokens - 3, s.dimension)) * (s.token_noise / np.sqrt(s.dimension))
+    if mirrored:
+        kinds, noise = np.tile(kinds, 2), np.concatenate([noise, -noise])
+    own, other, y, sign = own[kinds].astype(int), other[kinds].astype(int), y[kinds], sign[kinds]
+    labels, centres = directions.labels, directions.centres
+    signals = np.stack([centres[own], y[:, None] * labels[own], sign[:, None] * labels[other]], axis=1)
+    return _World(labels, centres, np.concatenate([signals, noise], axis=1), y, own)
+
+
+def _one(s: Settings, streams: Streams) -> dict[str, np.ndarray | float]:
+    world = {"classes": s.classes, "dimension": s.dimension}
+    directions = patches.dictionary(streams("directions", **world), s.classes, s.dimension)
+    training = _world(s, directions, streams("tokens: a", **world), s.repeats)
+    judged = _world(s, directions, streams("tokens: b", **world), s.judged, mirrored=True)
+    scale = s.start_scale / np.sqrt(s.dimension)
+    weights = scale * streams("start: weights", **world).standard_normal((s.experts, s.dimension))
+    rng = streams("start: attention", dimension=s.dimension)
+    kq = scale * rng.standard_normal((s.experts, s.dimension, s.dimension))
+    model = Mixture(training.x[None], weights[None], kq[None], np.zeros((1, s.experts, s.dimension)))
+    rng = streams("perturbation", experts=s.experts, n=len(training.y))
+    noise = (rng.random((1, s.experts, len(training.y))) for _ in range(s.steps))
+    schedule = Schedule(s.steps, s.steps, s.steps, s.rate, s.rate, s.rate, s.rate)
+    early: list[np.ndarray] = []
+    train(
+        model,
+        training.y[None],
+        schedule,
+        noise,
+        lambda _: early.extend((model.weights[0].copy(), model.theta[0].copy())),
+        (s.early,),
+    )
+
+    of_start = specialisation.expert_class(weights @ directions.labels.T)
+    promised = weights + np.sqrt(s.start_scale) * directions.labels[of_start]
+    idle, trained = np.zeros((s.experts, s.dimension)), model.theta[0]
+    states = [
+        _measure(s, judged, weights, kq, idle, _routed(judged, idle)),
+        _measure(s, judged, early[0], kq, early[1], _routed(judged, early[1])),
+        _measure(s, judged, model.weights[0], kq, trained, _routed(judged, trained)),
+        _measure(s, judged, promised, kq, idle, _pure(of_start, judged.cluster)),
+    ]
+    signals = np.concatenate([directions.labels, directions.centres])
+    attention = [attend(judged.x, each) for each in kq]
+    return {
+        "start_weight": float(np.abs(weights @ judged.x.reshape(-1, s.dimension).T).max()) / s.start_scale,
+        "start_query_key": float(np.abs(signals @ kq @ signals.T).max()) / s.start_scale,
+        "start_attention": max(float(np.ptp(p[:, :3, :3], axis=2).max()) for p in attention),
+        "start_converse": min(smallest_response(p[:, :3, :3], s.start_scale / 10) for p in attention),
+        **{name: np.array([state[name] for state in states]) for name in OVER_STATES},
+    }
+
+
+def smallest_response(attention: np.ndarray, least: float) -> float:
+    """Return the smallest difference of two attentions over that of their scores, among scores ``least`` apart.
+
+    Scores of one query differ by what the logarithms of its attentions do; NaN where none are that far apart.
+
+    ``attention`` (..., keys).
+    """
+    first, second = np.triu_indices(attention.shape[-1], 1)
+    one, other = attention[..., first], attention[..., second]
+    apart = np.abs(np.log(one) - np.log(other))
+    far = apart >= least
+    return float(np.min(np.abs(one - other)[far] / apart[far])) if far.any() else float("nan")
+
+
+def _routed(world: _World, theta: np.ndarray) -> np.ndarray:
+    """Return the probabilities with which every sample goes to every expert under the perturbation, (n, M)."""
+    scores = world.x.sum(axis=1) @ theta.T
+    return np.concatenate([argmax_probabilities(scores[k : k + _ROWS]) for k in range(0, len(scores), _ROWS)])
+
+
+def argmax_probabilities(scores: np.ndarray) -> np.ndarray:
+    """Return the probabilities that expert m has the largest of ``scores + r``, r independent from Unif[0, 1].
+
+    With F the distribution function of r, ``P_m`` is the integral of ``prod_{j != m} F(t - h_j)`` over t from the
+    largest score, below which a factor is 0, to h_m + 1. Gauss's quadrature is exact where no factor reaches 1 before.
+
+    ``scores`` (n, M).
+    """
+    nodes, parts = np.polynomial.legendre.leggauss(_NODES)
+    top = scores.max(axis=1)
+    length = np.maximum(scores + 1.0 - top[:, None], 0.0)
+    share = np.empty(scores.shape)
+    for m in range(scores.shape[1]):
+        t = top[:, None] + length[:, m, None] * (nodes + 1) / 2
+        below = np.minimum(t[:, :, None] - scores[:, None, :], 1.0)
+        below[:, :, m] = 1.0
+        share[:, m] = length[:, m] / 2 * (below.prod(axis=2) @ parts)
+    return share / share.sum(axis=1, keepdims=True)
+
+
+def _pure(of_expert: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+    """Return the routing that Proposition 1 promises, (n, M); a class without an expert goes nowhere."""
+    mine = (cluster[:, None] == of_expert).astype(float)
+    return mine / np.maximum(mine.sum(axis=1, keepdims=True), 1.0)
+
+
+def _measure(
+    s: Settings, world: _World, weights: np.ndarray, kq: np.ndarray, theta: np.ndarray, routed: np.ndarray
+) -> dict[str, float]:
+    """Return the variables of :data:`OVER_STATES`; ``routed`` (n, M) are the probabilities of the experts."""
+    x, y = world.x, world.y
+    attention = [attend(x, each) for each in kq]
+    pooled = np.stack([pool(x, p) for p in attention])  # (M, n, d)
+    f = np.einsum("mnd,md->nm", pooled, weights)
+    pi = softmax(x.sum(axis=1) @ theta.T)
+    margin = y[:, None] * pi * f
+    pull = routed * logistic_slope(margin) * margin
+    by_score = pull - pi * pull.sum(axis=1, keepdims=True)
+    of_theta = by_score.T @ x.sum(axis=1) / len(y)
+    slope = routed * logistic_slope(y[:, None] * f) * y[:, None] / len(y)
+    of_weights = np.einsum("nm,mnd->md", slope, pooled)
+    on_labels = of_weights @ world.labels.T
+    own = specialisation.expert_class(weights @ world.labels.T)
+    rows = np.arange(s.experts)
+    others = np.delete(on_labels.reshape(-1), rows * s.classes + own).reshape(s.experts, -1)
+    lead = others.mean(axis=1) - on_labels[rows, own]  # a step is against the gradient
+    length = np.linalg.norm(of_weights, axis=1)
+    signals = np.concatenate([world.labels, world.centres])
+    grown = np.empty((s.experts, len(signals), len(signals)))  # keys before queries
+    by_label = np.empty((s.experts, 2))
+    for m, p in enumerate(attention):
+        by_output = (slope[:, m, None] * (x @ weights[m]))[:, None, :] * np.ones_like(p)
+        grown[m] = -signals @ attention_gradient(x, p, by_output) @ signals.T
+        of_samples = _pair_growth(x, p, by_output, world.labels[own[m]], world.centres[own[m]])
+        by_label[m] = of_samples[y > 0].sum(), of_samples[y < 0].sum()
+    own_pair = grown[rows, own, own].copy()
+    grown[rows, own, own] = 0.0
+    other_growth = grown.max(axis=(1, 2))  # at least 0: there is always a pair that does not grow
+    other_pair = np.abs(grown).max(axis=(1, 2))
+    centre_pair = np.abs(grown[rows, s.classes + own, s.classes + own])
+    of_distractors = grown[:, :, : s.classes].copy()
+    of_distractors[rows, :, own] = 0.0  # what is left of a growth is at least 0
+    weight = float(np.abs(theta).max())
+    return {
+        "output": float(np.abs(f).max()),
+        "router_centre": float(np.abs(of_theta @ world.centres.T).max()),
+        "router_label": float(np.abs(of_theta @ world.labels.T).max()),
+        "router_sum": float(np.abs(theta.sum(axis=0)).max()) / weight if weight > 0 else 0.0,
+        "class_difference": float(np.mean(np.abs(lead))),
+        "gap_growth": float(np.mean(lead)),
+        "gap_step": float(np.mean(np.divide(lead, length, out=np.zeros_like(lead), where=length > 0))),
+        "gap_widens": float(np.mean(lead > 0)),
+        "expert_centre": float(np.abs(of_weights @ world.centres.T).max()),
+        "own_pair": float(np.mean(own_pair)),
+        "other_growth": float(np.mean(other_growth)),
+        "other_pair": float(np.mean(other_pair)),
+        "centre_pair": float(np.mean(centre_pair)),
+        "centre_pair_largest": float(np.mean(centre_pair == other_pair)),
+        "label_centre_pair": float(np.mean(np.abs(grown[rows, own, s.classes + own]))),
+        "label_centre_one": float(np.mean(np.abs(by_label))),
+        "distractor_growth": float(np.mean(of_distractors.max(axis=(1, 2)))),
+        "distractor_query": float(np.mean(np.abs(of_distractors).max(axis=(1, 2)))),
+    }
+
+
+def _pair_growth(
+    x: np.ndarray, attention: np.ndarray, by_output: np.ndarray, key: np.ndarray, query: np.ndarray
+) -> np.ndarray:
+    """Return what every sample adds to the growth of ``key' KQ query``, (n,); the sum is that of eq. (14)."""
+    mean = (attention * by_output).sum(axis=2, keepdims=True)
+    moved = np.einsum("nlh,nh->nl", attention * (by_output - mean), x @ key)
+    return -(moved * (x @ query)).sum(axis=1)
+
+
+@each(
+    dims=dict.fromkeys(OVER_STATES, ("state",)),
+    coords={"state": list(STATES)},
+    attrs={name: {"long_name": text} for name, text in (OF_START | OVER_STATES).items()},
+)
+def run(s: Settings, streams: Streams) -> Row:
+    """Run stage I and measure what the lemmas speak of.
+
+    The variables of ``OF_START`` per replicate, those of ``OVER_STATES`` by ``state``. The device plays no part.
+    """
+    row = _one(s, streams)
+    return row | steps(row, s.steps)

@@ -1,0 +1,89 @@
+"""Mixtures of small vision transformers on images (MT section 6, appendix B.2): digits, CIFAR, Fashion-MNIST."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import xarray as xr
+from pydantic import Field, model_validator
+
+from moestat.experiment import Cell
+from studies.mixture_of_transformers.parts import image_data, image_files, image_patches
+from studies.mixture_of_transformers.parts.mot_real import MixtureSettings, Problem, measure
+
+VERSION = 1
+
+
+class Settings(MixtureSettings):
+    """Settings of a cell."""
+
+    patch: int = Field(4, ge=1, description="side of a patch in pixels; must divide height and width")
+    foreign: float = Field(image_patches.FOREIGN, ge=0, le=1, description="share of patches of another class")
+    corrupted: float = Field(image_patches.NOISE, ge=0, le=1, description="share of patches that are Gaussian noise")
+    flips_and_crops: bool = Field(
+        False, description="whether training images are flipped and cropped at random, as the paper does for CIFAR-10"
+    )
+    train: int = Field(0, ge=0, description="training images that are used, at most; 0: all")
+    test: int = Field(0, ge=0, description="test images that are used, at most; 0: all")
+    router: Literal["positions", "sum"] = Field(
+        "positions", description="ours: a Theta for every position of a patch; 'sum' is the paper's sum_l Theta' X_l"
+    )
+
+    @model_validator(mode="after")
+    def _shares(self) -> Settings:
+        if self.foreign + self.corrupted > 1:
+            raise ValueError(
+                f"foreign and corrupted are {self.foreign:g} and {self.corrupted:g}; together they must be at most 1"
+            )
+        return self
+
+
+def read_data(settings: Mapping[str, Any]) -> None:
+    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
+    image_files.load(settings["data"])
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+    """Train and evaluate one model per replicate; see ``mot_real.measure``."""
+    settings = Settings.model_validate(dict(cell.settings))
+    return measure(cell, settings, replicates, device, lambda replicate: _problem(cell, settings, replicate))
+
+
+def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
+    from studies.mixture_of_transformers.parts.encoder import vision_transformer
+    from studies.mixture_of_transformers.parts.image_augmentation import FlipAndCrop
+
+    identity: dict[str, Any] = {"data": settings.data_sha256 or "digits"}
+    if settings.data:
+        images = image_files.load(settings.data)
+    else:
+        images = image_data.digits(cell.generator(replicate, "split", **identity))
+    sizes = {"train": settings.train, "test": settings.test}
+    if settings.train or settings.test:
+        images = images.sample(settings.train, settings.test, cell.generator(replicate, "sample", **identity, **sizes))
+    images = images.standardised()
+    shares = {"foreign": settings.foreign, "noise": settings.corrupted}
+    rng = cell.generator(replicate, "corruption", **identity, **sizes, **shares, patch=settings.patch)
+    inputs = [
+        image_patches.corrupt(image_patches.patches(pixels, settings.patch), label, rng, **shares)
+        for pixels, label in ((images.train, images.train_class), (images.test, images.test_class))
+    ]
+    length, features = inputs[0].shape[1:]
+    augment = None
+    if settings.flips_and_crops:
+        seed = int(cell.generator(replicate, "flips and crops").integers(2**63))
+        height, width = images.train.shape[1:3]
+        augment = FlipAndCrop(settings.patch, height, width, seed)
+    return Problem(
+        inputs=(inputs[0], inputs[1]),
+        target=(images.train_class, images.test_class),
+        outputs=len(images.classes),
+        group=images.test_class,
+        groups=images.classes,
+        encoder=functools.partial(vision_transformer, length, features),
+        reads=settings.router,
+        features=features,
+        augment=augment,
+    )

@@ -1,0 +1,105 @@
+"""Mixtures of small transformers on texts (MT appendix B.3): classification and regression."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from pydantic import Field
+
+from moestat.experiment import Cell
+from moestat.training import reviews
+from moestat.training.labelled_text import LabelledText, holdout, read_csv
+from studies.mixture_of_transformers.parts.mot_real import MixtureSettings, Problem, measure
+from studies.mixture_of_transformers.parts.text_ids import ByteIds, WordIds, mean_counts
+
+VERSION = 1
+
+TEST_SHARE = 0.2  # share of a user's texts that is held out
+
+FIFTHS = ("lowest fifth", "second", "third", "fourth", "highest fifth")
+"""Rows of the routing table of a regression: fifths of the test targets."""
+
+
+class Settings(MixtureSettings):
+    """Settings of a cell; without data the texts are reviews of a small grammar."""
+
+    task: Literal["classification", "regression"] = "classification"
+    """What is predicted."""
+    text: str = Field("text", description="column of the texts")
+    label: str = Field("polarity", description="column of the classes; of the reviews also 'topic'")
+    number: str = Field("score", description="column of the numbers of a regression")
+    ids: Literal["words", "bytes"] = "words"
+    """What a token is."""
+    router: Literal["centred", "counts"] = Field(
+        "centred", description="ours: the router reads counts of words less their means; 'counts' is sum_l Theta' X_l"
+    )
+    length: int = Field(20, ge=1, description="tokens of a text; longer ones are cut")
+    vocabulary: int = Field(10_000, ge=3, description="ids of words at most, the most frequent ones first")
+    train: int = Field(2000, ge=2, description="training texts; of a file, at most so many")
+    test: int = Field(500, ge=2, description="test texts; of a file, at most so many")
+
+
+def read_data(settings: Mapping[str, Any]) -> None:
+    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
+    column = settings["label"] if settings["task"] == "classification" else settings["number"]
+    read_csv(settings["data"], text=settings["text"], target=column, task=settings["task"])
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+    """Train and evaluate one model per replicate; see :func:`studies.mixture_of_transformers.parts.mot_real.measure`.
+
+    The rows of ``routing`` are topics for the reviews, else classes, or fifths of the target.
+    """
+    settings = Settings.model_validate(dict(cell.settings))
+    return measure(cell, settings, replicates, device, lambda replicate: _problem(cell, settings, replicate))
+
+
+def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
+    from studies.mixture_of_transformers.parts.encoder import text_transformer
+
+    training, test, group, groups = _texts(cell, settings, replicate)
+    ids = WordIds(training.texts, size=settings.vocabulary) if settings.ids == "words" else ByteIds()
+    target = [training.target, test.target]
+    if not training.classes:
+        mean, scale = training.target.mean(), training.target.std() or 1.0
+        target = [((t - mean) / scale).astype(np.float32) for t in target]
+    inputs = ids(training.texts, settings.length), ids(test.texts, settings.length)
+    return Problem(
+        inputs=inputs,
+        target=(target[0], target[1]),
+        outputs=len(training.classes) or 1,
+        group=group,
+        groups=groups,
+        encoder=functools.partial(text_transformer, settings.length, ids.size),
+        reads="words",
+        features=ids.size,
+        centre=mean_counts(inputs[0], ids.size) if settings.router == "centred" else None,
+    )
+
+
+def _texts(
+    cell: Cell, settings: Settings, replicate: int
+) -> tuple[LabelledText, LabelledText, np.ndarray, tuple[str, ...]]:
+    """Return training and test texts, and the group of every test text with the groups' names."""
+    column = settings.label if settings.task == "classification" else settings.number
+    identity: dict[str, Any] = {"data": settings.data_sha256 or "reviews"}
+    sizes = {"train": settings.train, "test": settings.test}
+    if not settings.data:
+        drawn = reviews.draw(settings.train + settings.test, cell.generator(replicate, "texts", **identity, **sizes))
+        rows = np.arange(settings.train), np.arange(settings.train, settings.train + settings.test)
+        whole, topic = drawn.target(column), drawn.target("topic")
+        if whole.task != settings.task:
+            raise ValueError(f"the column {column!r} of the reviews is for {whole.task}, not {settings.task}")
+        return whole.take(rows[0]), whole.take(rows[1]), topic.target[rows[1]], topic.classes
+    whole = read_csv(settings.data, text=settings.text, target=column, task=settings.task)
+    rng = cell.generator(replicate, "split", **identity)
+    rows = holdout(len(whole.texts), TEST_SHARE, rng)
+    training, test = (whole.take(rng.permutation(part)[:size]) for part, size in zip(rows, sizes.values(), strict=True))
+    if whole.classes:
+        return training, test, test.target, whole.classes
+    edges = np.quantile(test.target, [0.2, 0.4, 0.6, 0.8])
+    return training, test, np.searchsorted(edges, test.target), FIFTHS

@@ -1,0 +1,1 @@
+"""What the studies of this paper are made of: models, experiments, rules of claims, figures."""

@@ -1,0 +1,239 @@
+"""Knowledge tasks, the sentences and the prefixes they generate (task-routing paper, section 3.1).
+
+A task is a set of templates with a table of (subject, object) pairs; its sentences are all instantiations. A dataset
+is a set of tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from studies.task_routing.parts.template import END, OBJECT, SUBJECT, KnowledgeError, Template, entity
+
+
+@dataclass(frozen=True)
+class Task:
+    """A knowledge task: a table of (subject, object) pairs and a set of templates (Def. 3.2)."""
+
+    name: str
+    templates: tuple[Template, ...]
+    table: tuple[tuple[str, str], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse an empty or repetitive task."""
+        for what, items in (("templates", self.templates), ("pairs", self.table)):
+            if not items:
+                raise KnowledgeError(f"task {self.name!r} has no {what}")
+            if len(set(items)) != len(items):
+                twice = next(item for item in items if items.count(item) > 1)
+                shown = " ".join(twice.tokens) if isinstance(twice, Template) else twice
+                raise KnowledgeError(f"task {self.name!r} holds {shown!r} twice among its {what}")
+        for name in (name for pair in self.table for name in pair):
+            if not name or '"' in name:
+                raise KnowledgeError(
+                    f"task {self.name!r}: {name!r} is no entity name (empty, or a quotation mark in it)"
+                )
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Distinct subjects of the table, in its order."""
+        return tuple(dict.fromkeys(subject for subject, _ in self.table))
+
+    @property
+    def complexity(self) -> int:
+        """Combined length of the templates plus the number of pairs (c(k), Def. 3.2)."""
+        return sum(map(len, self.templates)) + len(self.table)
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """All sentences of a dataset, one row per (task, template, pair); padded with -1."""
+
+    tokens: np.ndarray  # (S, L) token ids
+    length: np.ndarray  # (S,) number of tokens, the end-of-sentence token included
+    task: np.ndarray  # (S,) index of the task
+    template: np.ndarray  # (S,) index into ``Knowledge.templates``
+    pair: np.ndarray  # (S,) index of the pair in the task's table
+
+
+@dataclass(frozen=True)
+class Prefixes:
+    """Every distinct prefix that has a next token, with what may follow it and who can have said it."""
+
+    tokens: np.ndarray  # (W, L - 1) token ids, padded with -1
+    length: np.ndarray  # (W,) number of tokens, at least 1
+    pattern: np.ndarray  # (W,) index into ``patterns``: the prefix with its entities replaced by the wildcards
+    compatible: np.ndarray  # (W, K) whether the task generates the prefix
+    valid_start: np.ndarray  # (W + 1,) offsets into ``valid_token``
+    valid_token: np.ndarray
+    """Valid next tokens V(w) of all prefixes, one after the other, over all tasks of the dataset."""
+    patterns: tuple[tuple[str, ...], ...]  # the M distinct template prefixes
+    pattern_tasks: np.ndarray  # (M, K) whether the task has a template that starts with the pattern
+
+    def __len__(self) -> int:
+        return int(self.length.shape[0])
+
+    def valid(self, index: int) -> np.ndarray:
+        """Return the valid next tokens of one prefix."""
+        return self.valid_token[self.valid_start[index] : self.valid_start[index + 1]]
+
+    def take(self, rows: np.ndarray) -> Prefixes:
+        """Return the prefixes of some rows, in their order."""
+        counts = np.diff(self.valid_start)[rows]
+        start = np.concatenate(([0], np.cumsum(counts)))
+        within = np.arange(start[-1]) - np.repeat(start[:-1], counts)
+        valid_token = self.valid_token[np.repeat(self.valid_start[rows], counts) + within]
+        return Prefixes(
+            self.tokens[rows],
+            self.length[rows],
+            self.pattern[rows],
+            self.compatible[rows],
+            start,
+            valid_token,
+            self.patterns,
+            self.pattern_tasks,
+        )
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """A knowledge dataset: the tasks, and through them all templates (Def. 3.3)."""
+
+    tasks: tuple[Task, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a dataset without tasks or with two tasks of one name."""
+        names = [task.name for task in self.tasks]
+        if not names:
+            raise KnowledgeError("a knowledge dataset needs at least one task")
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise KnowledgeError(f"task names must be different; given twice: {', '.join(twice)}")
+
+    @cached_property
+    def templates(self) -> tuple[Template, ...]:
+        """The distinct templates of all tasks."""
+        return tuple(dict.fromkeys(template for task in self.tasks for template in task.templates))
+
+    @property
+    def max_length(self) -> int:
+        """Length L of the longest template."""
+        return max(map(len, self.templates))
+
+    @property
+    def max_table(self) -> int:
+        """Size N of the largest table."""
+        return max(len(task.table) for task in self.tasks)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Tokens that templates are made of, sorted; the end-of-sentence token is the last one."""
+        words = {token for template in self.templates for token in template.tokens} - {SUBJECT, OBJECT, END}
+        return (*sorted(words), END)
+
+    @cached_property
+    def entities(self) -> tuple[str, ...]:
+        """Tokens of the entities in order of appearance (subjects of a table before its objects)."""
+        names: dict[str, None] = {}
+        for task in self.tasks:
+            names.update(dict.fromkeys(task.subjects))
+            names.update(dict.fromkeys(obj for _, obj in task.table))
+        return tuple(map(entity, names))
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """All tokens: the words, then the entities. The position is the token's id."""
+        return self.words + self.entities
+
+    @cached_property
+    def token_id(self) -> dict[str, int]:
+        """Token -> id."""
+        return {token: i for i, token in enumerate(self.vocabulary)}
+
+    def encode(self, tokens: Iterable[str]) -> np.ndarray:
+        """Return token ids; a token that is not in the vocabulary is refused."""
+        try:
+            return np.array([self.token_id[token] for token in tokens], dtype=np.int64)
+        except KeyError as error:
+            raise KnowledgeError(f"token {error.args[0]!r} is not in the vocabulary of this dataset") from None
+
+    def decode(self, ids: Sequence[int] | np.ndarray) -> str:
+        """Return the text of token ids; padding (-1) is left out."""
+        return " ".join(self.vocabulary[i] for i in ids if i >= 0)
+
+    @cached_property
+    def sentences(self) -> Sentences:
+        """Return every sentence: all templates of a task with all its pairs, task by task."""
+        index = {template: i for i, template in enumerate(self.templates)}
+        columns: list[list[np.ndarray]] = [[], [], [], [], []]
+        for k, task in enumerate(self.tasks):
+            subjects = self.encode(entity(subject) for subject, _ in task.table)
+            objects = self.encode(entity(obj) for _, obj in task.table)
+            for template in task.templates:
+                row = np.full((len(task.table), self.max_length), -1, dtype=np.int64)
+                for i, token in enumerate(template.tokens):
+                    row[:, i] = {SUBJECT: subjects, OBJECT: objects}.get(token, self.token_id.get(token, -1))
+                ones = np.ones(len(task.table), dtype=np.int64)
+                parts = (row, ones * len(template), ones * k, ones * index[template], np.arange(len(task.table)))
+                for column, part in zip(columns, parts, strict=True):
+                    column.append(part)
+        return Sentences(*(np.concatenate(column) for column in columns))
+
+    @property
+    def prefixes(self) -> Prefixes:
+        """Return every distinct prefix of length 1 to |template| - 1, shorter ones first.
+
+        V(w) and the compatible tasks are taken over the whole dataset, as in Theorems 4.1 and 4.2.
+        """
+        return self._tree[0]
+
+    @property
+    def prefix_of(self) -> np.ndarray:
+        """Return (S, L - 1): the row in ``prefixes`` of the first i + 1 tokens of every sentence, -1 for the whole."""
+        return self._tree[1]
+
+    @cached_property
+    def _tree(self) -> tuple[Prefixes, np.ndarray]:
+        sentences, n, tasks = self.sentences, len(self.vocabulary), len(self.tasks)
+        patterns: dict[tuple[str, ...], int] = {}
+        pattern_of = np.full((len(self.templates), self.max_length), -1, dtype=np.int64)
+        for t, template in enumerate(self.templates):
+            for i in range(1, len(template)):
+                pattern_of[t, i] = patterns.setdefault(template.tokens[:i], len(patterns))
+        pattern_tasks = np.zeros((len(patterns), tasks), dtype=bool)
+        for k, task in enumerate(self.tasks):
+            for template in task.templates:
+                for i in range(1, len(template)):
+                    pattern_tasks[patterns[template.tokens[:i]], k] = True
+
+        node = np.zeros(sentences.length.shape[0], dtype=np.int64)
+        prefix_of = np.full((node.shape[0], self.max_length - 1), -1, dtype=np.int64)
+        levels: list[tuple[np.ndarray, ...]] = []
+        total = 0
+        for i in range(1, self.max_length):
+            alive = np.flatnonzero(sentences.length > i)
+            # a prefix is known by its parent and its last token: one sort per level, no loop over sentences
+            _, first, inverse = np.unique(
+                node[alive] * n + sentences.tokens[alive, i - 1], return_index=True, return_inverse=True
+            )
+            node[alive] = inverse
+            prefix_of[alive, i - 1] = total + inverse
+            total += first.shape[0]
+            rows = alive[first]
+            tokens = np.where(np.arange(self.max_length - 1) < i, sentences.tokens[rows, :-1], -1)
+            compatible = np.zeros((rows.shape[0], tasks), dtype=bool)
+            compatible[inverse, sentences.task[alive]] = True
+            follow = np.unique(inverse * n + sentences.tokens[alive, i])
+            counts = np.bincount(follow // n, minlength=rows.shape[0])
+            pattern = pattern_of[sentences.template[rows], i]
+            levels.append((tokens, np.full(rows.shape[0], i), pattern, compatible, counts, follow % n))
+        tokens, length, pattern, compatible, counts, valid = (
+            np.concatenate(parts) for parts in zip(*levels, strict=True)
+        )
+        start = np.concatenate(([0], np.cumsum(counts)))
+        prefixes = Prefixes(tokens, length, pattern, compatible, start, valid, tuple(patterns), pattern_tasks)
+        return prefixes, prefix_of

@@ -1,0 +1,221 @@
+"""Train the one-layer mixture-of-experts transformer of the task-routing paper (section 6, appendix B).
+
+A replicate is a dataset, a split, initial weights, an order of the batches and the cuts of the test sentences; arms
+that share what each of them depends on share the draw, so that losses are compared on paired runs. The network has
+about 10^5 weights and runs on the CPU in one thread whatever the device is, so that a replicate has the same bits on
+processors whose kernels round alike. On others a training drifts apart step by step and ends as another draw: its
+accuracy may differ by several points, and only means over seeds are comparable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from moestat.data_file import with_digest
+from moestat.experiment import SettingsModel, require_torch
+from moestat.losses import routing
+from moestat.replicates import Row, Streams, each
+from moestat.status import Status
+from moestat.threads import one_thread
+from studies.task_routing.parts.knowledge import Knowledge
+from studies.task_routing.parts.knowledge_sources import Source
+from studies.task_routing.parts.template import END
+
+VERSION = 1
+
+CUTS = ("start", "recall", "rest")  # where a sentence was cut: so many entities were shown (none, the subject, both)
+
+
+class Settings(SettingsModel):
+    """Settings of a cell; the defaults are the paper's, *ours* where it does not say."""
+
+    tasks: int = Field(10, ge=1, description="K")
+    templates: int = Field(5, ge=1, description="templates per task")
+    pairs: int = Field(200, ge=2, description="pairs per task")
+    experts: int = Field(5, ge=1, description="E; the expert of task k is k mod E")
+    loss: Literal["ce", "load_balance", "router"] = Field("ce", description="cross-entropy alone, or with one of two")
+    weight: float = Field(0.2, ge=0, description="lambda, weight of the auxiliary loss")
+    gate: bool = Field(True, description="ours: whether the expert's output is multiplied with its probability")
+    split: Literal["sentences", "pairs"] = Field("sentences", description="what is held out")
+    test_share: float = Field(0.2, gt=0, lt=1, description="share that is held out")
+    epochs: int = Field(50, ge=1, description="passes over the training sentences")
+    rate: float = Field(0.006, gt=0, description="learning rate at the start")
+    decay: float = Field(0.98, gt=0, le=1, description="factor of the rate after an epoch")
+    batch: int = Field(64, ge=1, description="sentences per step")
+    width: int = Field(30, ge=1, description="width of the model")
+    hidden: int = Field(10, ge=1, description="neurons of an expert")
+    heads: int = Field(10, ge=1, description="must divide width")
+    completions: int = Field(1000, ge=1, description="ours: test sentences that are cut and completed (all if fewer)")
+    shared_subjects: float = Field(0.1, ge=0, le=1, description="ours: share of subjects from a pool of all tasks")
+    subject_first: float = Field(0.6, ge=0, le=1, description="ours: share of templates that start with the subject")
+    file: str = Field("", description="the user's own JSON lines; synthetic knowledge when empty")
+    file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _file(cls, given: Any) -> Any:
+        return with_digest(given)
+
+    @field_validator("heads")
+    @classmethod
+    def _heads(cls, heads: int, info: Any) -> int:
+        width = info.data.get("width", 0)
+        if width % heads:
+            raise ValueError(f"heads is {heads}; it must divide width, which is {width}")
+        return heads
+
+    def source(self) -> Source:
+        """Return where the knowledge comes from."""
+        return Source.parse(
+            f"{self.tasks}x{self.templates}x{self.pairs}",
+            file=self.file,
+            file_sha256=self.file_sha256,
+            shared_subjects=self.shared_subjects,
+            subject_first=self.subject_first,
+        )
+
+
+def read_data(settings: Mapping[str, Any]) -> None:
+    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
+    from studies.task_routing.parts.knowledge_file import load
+
+    load(settings["file"])
+
+
+@each(
+    dims={"routing": ("task", "expert"), "curve": ("epoch",), "accuracy_by_cut": ("cut",)},
+    coords=lambda s: {
+        "cut": CUTS,
+        "task": np.arange(1, s.tasks + 1),
+        "expert": np.arange(1, s.experts + 1),
+        "epoch": np.arange(1, s.epochs + 1),
+    },
+)
+def run(s: Settings, streams: Streams) -> Row:
+    """Train and evaluate one model per replicate.
+
+    ``accuracy``: share of the completed sentences that are in the dataset; ``accuracy_by_cut`` (cut): the same by where
+    the sentence was cut: before the subject (``start``), with the object still to be recalled (``recall``) or after the
+    object (``rest``). Over the tokens of the test sentences: ``mutual_information`` of task and expert in bits,
+    ``information_limit``: that of the experts the router loss asks for, ``usage_entropy`` of the experts in bits,
+    ``top_share`` of a task's favourite expert, ``routed_as_asked``: share sent to expert k mod E of their task k, among
+    tokens whose prefix one task alone generates, ``ambiguous_share``: the other tokens, ``routing`` (task, expert):
+    share of the task's tokens. ``curve`` (epoch): training cross-entropy in nats per token, ``train_loss``: its last
+    value, ``tokens`` in the vocabulary, ``pairs`` per task.
+    """
+    require_torch()
+    with one_thread():
+        return _replicate(s, streams)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model, what it was trained and can be tested on, and how the training went."""
+
+    model: Any
+    knowledge: Knowledge
+    train_rows: np.ndarray  # train_rows, test_rows: sentences of ``knowledge``
+    test_rows: np.ndarray
+    split: dict[str, Any]  # what the split depends on, for draws that follow it
+    curve: np.ndarray  # (epochs,): training cross-entropy in nats per token
+    ending: dict[str, Any]  # ``status``, ``message``, ``iterations``
+
+
+def trained(settings: Settings, streams: Streams) -> Trained:
+    """Draw the dataset, the split and the initial weights of a replicate, and train its model."""
+    from studies.task_routing.parts import transformer_training as training
+    from studies.task_routing.parts.task_transformer import Shape, TaskTransformer
+
+    source = settings.source()
+    data = source.identity
+    knowledge = source.draw(streams("knowledge", **data))
+    sentences = knowledge.sentences
+    split = {**data, "split": settings.split, "test_share": settings.test_share}
+    train_rows, test_rows = training.holdout(sentences, settings.split, settings.test_share, streams("split", **split))
+    shape = Shape(
+        vocabulary=len(knowledge.vocabulary),
+        length=knowledge.max_length,
+        experts=settings.experts,
+        width=settings.width,
+        hidden=settings.hidden,
+        heads=settings.heads,
+    )
+    start = streams("start", tokens=shape.vocabulary, experts=shape.experts, width=shape.width)
+    model = TaskTransformer(shape, start, gate=settings.gate)
+    plan = training.Training(
+        loss=settings.loss,
+        weight=settings.weight,
+        epochs=settings.epochs,
+        rate=settings.rate,
+        decay=settings.decay,
+        batch=settings.batch,
+    )
+    curve = training.train(model, sentences, train_rows, plan, streams("batches", **split))
+    finite = bool(np.isfinite(curve).all())
+    status = Status.CONVERGED if finite else Status.NOT_FINITE
+    ending = {
+        "status": int(status),
+        "message": f"The training ran its {settings.epochs} epochs." if finite else status.sentence,
+        "iterations": settings.epochs * -(-train_rows.shape[0] // settings.batch),
+    }
+    return Trained(model, knowledge, train_rows, test_rows, split, curve, ending)
+
+
+def _replicate(settings: Settings, streams: Streams) -> dict[str, Any]:
+    from studies.task_routing.parts import transformer_training as training
+
+    one = trained(settings, streams)
+    chosen = training.experts_chosen(one.model, one.knowledge.sentences, one.test_rows)
+    cuts = streams("cuts", **one.split)
+    return {
+        **_completions(one.model, one.knowledge, one.test_rows, settings, cuts),
+        **_routing(chosen, one.knowledge, one.test_rows, settings),
+        "curve": one.curve,
+        "train_loss": float(one.curve[-1]),
+        "tokens": len(one.knowledge.vocabulary),
+        "pairs": settings.pairs,
+        **one.ending,
+    }
+
+
+def _routing(expert: np.ndarray, knowledge: Knowledge, rows: np.ndarray, settings: Settings) -> dict[str, Any]:
+    """Measure how the experts of the tokens of some sentences follow the tasks."""
+    real = expert >= 0
+    expert, task = expert[real], np.broadcast_to(knowledge.sentences.task[rows, None], expert.shape)[real]
+    asked = np.arange(settings.tasks) % settings.experts
+    counts, wanted = np.zeros((2, settings.experts, settings.tasks))
+    np.add.at(counts, (expert, task), 1.0)
+    wanted[asked, np.arange(settings.tasks)] = counts.sum(axis=0)
+    single = knowledge.prefixes.compatible[knowledge.prefix_of[rows][real]].sum(axis=1) == 1
+    return {
+        "mutual_information": routing.mutual_information(counts),
+        "information_limit": routing.mutual_information(wanted),
+        "usage_entropy": routing.usage_entropy(counts),
+        "top_share": routing.top_share(counts),
+        "routed_as_asked": float(np.mean(expert[single] == asked[task[single]])),
+        "ambiguous_share": float(np.mean(~single)),
+        "routing": (counts / counts.sum(axis=0)).T,
+    }
+
+
+def _completions(
+    model: Any, knowledge: Knowledge, rows: np.ndarray, settings: Settings, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Cut test sentences at random, complete them, and return the shares that are sentences of the dataset."""
+    from studies.task_routing.parts import transformer_training as training
+
+    sentences = knowledge.sentences
+    chosen = rng.permutation(rows)[: settings.completions]
+    tokens, length = sentences.tokens[chosen], sentences.length[chosen]
+    cut = rng.integers(1, length)
+    right = training.in_dataset(knowledge, training.complete(model, tokens, cut, knowledge.token_id[END]))
+    named = (tokens >= len(knowledge.words)) & (np.arange(tokens.shape[1]) < cut[:, None])
+    shown = named.sum(axis=1)
+    parts = [right[shown == i] for i in range(len(CUTS))]
+    by_cut = np.array([part.mean() if part.size else np.nan for part in parts])
+    return {"accuracy": float(right.mean()), "accuracy_by_cut": by_cut}

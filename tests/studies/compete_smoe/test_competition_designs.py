@@ -1,0 +1,216 @@
+import math
+from functools import partial
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+import xarray as xr
+from cells import computed
+
+from moestat.losses.divergences import expected_hellinger, squared_hellinger
+from moestat.losses.measures import competition_losses
+from moestat.models import gaussian
+from moestat.models.competition import EXPERTS, Competition
+from moestat.models.gaussian import log_density
+from studies.compete_smoe.parts import competition_asleep as asleep
+from studies.compete_smoe.parts import competition_far as far
+from studies.compete_smoe.parts.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
+from studies.compete_smoe.parts.competition_errors import Routing, paired_with_truth
+from studies.compete_smoe.parts.competition_fisher import fisher_line, information
+
+
+def test_starts_fit_the_family_and_are_never_the_truth():
+    rng = np.random.default_rng(1)
+    model, truth = true_mixture("mean")
+    x = rng.uniform(-1, 1, (300, model.d))
+    y = gaussian.sample(model, truth, x, rng)
+    near = near_starts(truth, 4, 50, 0.1, rng)
+    # standard deviation of 50 x 16 normals: five standard errors
+    assert np.std(near[..., :-1] - truth[:, :-1]) == pytest.approx(0.1, rel=5 / np.sqrt(2 * 800))
+    assert not np.any(near == truth) and np.all(near[..., -1] > 0)
+    for expert in EXPERTS:
+        family = Competition(4, expert, 2)
+        drawn = random_starts(family, x, y, 5, 3, rng)
+        assert drawn.shape == (3, 5, family.atom_size) and np.all(np.isfinite(drawn)) and np.all(drawn[..., -1] > 0)
+    with pytest.raises(ValueError, match="radius is 0.0; it must be positive"):
+        near_starts(truth, 4, 1, 0.0, rng)
+    with pytest.raises(ValueError, match="atoms is 3; starts near 4 true atoms"):
+        near_starts(truth, 3, 1, 0.1, rng)
+    with pytest.raises(ValueError, match="design is 'none'; allowed are continuous, variance, sign, mean"):
+        true_mixture("none")
+
+
+def test_the_information_is_the_mean_of_squared_scores():
+    model, truth = true_mixture("affine")
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-1, 1, (40, 2))
+    local = information(model, truth, x)
+    # a fine grid of responses at each input, score by finite differences of the log-density
+    y, step = np.linspace(-6, 6, 1201), 1e-6
+    for i in (0, 17, 33):
+        points = np.repeat(x[i : i + 1], len(y), axis=0)
+        density = np.exp(gaussian.log_density(model, truth, points, y))
+        score = []
+        for p in range(truth.size):
+            shift = step * (np.arange(truth.size) == p).reshape(truth.shape)
+            up, down = (gaussian.log_density(model, truth + s * shift, points, y) for s in (1, -1))
+            score.append((up - down) / (2 * step))
+        slow = (np.array(score) * density) @ np.array(score).T * (y[1] - y[0])
+        np.testing.assert_allclose(local[i], slow, atol=1e-4 * np.abs(slow).max())
+
+
+def test_the_line_is_that_of_draws_from_the_limit_law():
+    """Where nothing jumps: the Hellinger distance of theta + N(0, I^-1 / n), computed as it stands."""
+    model, truth = true_mixture("affine", 4)
+    x = np.random.default_rng(2).uniform(-1, 1, (512, 2))
+    line = fisher_line(model, truth, x)
+    assert line.root_hellinger_squared == pytest.approx(math.sqrt(16 / 8), rel=0.02)
+    n, rng = 1e6, np.random.default_rng(3)
+    covariance = np.linalg.inv(information(model, truth, x).mean(axis=0)) / n
+    draws = truth + rng.multivariate_normal(np.zeros(16), covariance, 100).reshape(100, *truth.shape)
+    h, h2 = expected_hellinger(model, draws, truth, x)
+    # standard deviation of chi_16 / 4: 0.18; 0.07 is four standard errors of 100 draws
+    assert np.mean(h) * math.sqrt(n) == pytest.approx(line.hellinger, rel=0.07)
+    assert np.mean(np.sqrt(h2)) * math.sqrt(n) == pytest.approx(line.root_hellinger_squared, rel=0.07)
+    sums = np.linalg.norm((draws - truth)[..., :3], axis=-1) + np.abs((draws - truth)[..., 3])
+    assert np.mean(sums.sum(axis=1)) * math.sqrt(n) == pytest.approx(line.D, rel=0.1)
+
+
+def test_a_singular_information_is_refused():
+    model, truth = true_mixture("asleep")
+    with pytest.raises(ValueError, match="singular"):
+        fisher_line(model, truth, np.random.default_rng(0).uniform(-1, 1, (64, 2)))
+
+
+tried = partial(computed, asleep, n=300)
+
+
+def test_near_the_truth_the_fourth_expert_wins_nowhere():
+    model, truth = true_mixture("asleep")
+    # sizes on the square are extreme at its corners; a and b moved off weights change a difference by (a + b) sqrt(3)
+    corners = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=float)
+    sizes = corners @ truth[:, :2].T + truth[:, 2]
+    assert np.all(sizes[:, :3] > 1.3 - 1e-12) and np.all(np.abs(sizes[:, 3]) < 0.7 + 1e-12)
+    assert np.sqrt(3.0) * asleep.NEAR < 1.3 - 0.7
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1.0, 1.0, (4000, 2))
+    x[:4] = corners
+    for _ in range(200):
+        move = rng.standard_normal((4, 4))
+        size = np.linalg.norm(move[:, :3], axis=1) + np.abs(move[:, 3])
+        moved = truth + asleep.NEAR * move / size.sum() * rng.uniform()
+        assert not model.winners(moved, x)[3].any()
+        np.testing.assert_allclose(
+            gaussian.log_density(model, moved, x, x[:, 0]), gaussian.log_density(model, moved[:3], x, x[:, 0])
+        )
+
+
+def test_an_awake_fourth_expert_beats_all_points_near_the_truth():
+    ds = tried(range(3))
+    assert np.all(ds["three_again"] >= 1) and np.all(ds["three_gain"] > 0)
+    np.testing.assert_allclose(ds["lead"], ds["gain"] - ds["three_gain"], atol=1e-8)
+    np.testing.assert_array_equal(ds["near"], ds["lead"] <= 0.1)
+    assert (ds["lead"] > 0.1).sum() >= 2 and np.all(ds["matched"].where(ds["lead"] > 0.1, 9.0) > asleep.NEAR)
+    xr.testing.assert_identical(ds.sel(replicate=[1]), tried([1]))
+
+
+def moved(design, size, seed=0):
+    model, truth = true_mixture(design)
+    rng = np.random.default_rng(seed)
+    return model, truth, truth + size * rng.standard_normal((2, *truth.shape)) * (np.arange(truth.shape[1]) < model.d)
+
+
+def test_pairing_undoes_a_permutation_and_leaves_out_the_surplus_atom():
+    model, truth, fitted = moved("mean", 0.01)
+    order = np.array([2, 0, 3, 1])
+    more = np.concatenate([fitted[:, order], fitted[:, :1] + 5.0], axis=1)
+    np.testing.assert_array_equal(paired_with_truth(more, truth), fitted)
+    with pytest.raises(ValueError, match="3 fitted atoms cannot be paired with 4 true atoms"):
+        paired_with_truth(fitted[:, :3], truth)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_misrouted_inputs_are_all_found(design):
+    model, truth, fitted = moved(design, 0.05)
+    pool = np.random.default_rng(1).uniform(-1, 1, (20000, model.d))
+    routing = Routing(model, truth, pool, 100)
+    for atoms in fitted:
+        directly = np.any(model.winners(atoms, pool) != model.winners(truth, pool), axis=0)
+        np.testing.assert_array_equal(routing.misrouted(atoms), np.flatnonzero(directly))
+        assert directly.any()
+    assert routing.misrouted(truth).size == 0
+
+
+def test_hellinger_means_are_those_over_the_whole_pool():
+    model, truth, fitted = moved("mean", 0.02)
+    pool = np.random.default_rng(1).uniform(-1, 1, (20000, 4))
+    errors = Routing(model, truth, pool, 3000).hellinger(fitted)
+    for k, atoms in enumerate(fitted):
+        h2 = squared_hellinger(model, atoms, truth, pool)
+        wrong = np.any(model.winners(atoms, pool) != model.winners(truth, pool), axis=0)
+        # inputs with the true winners are a subsample of 3000: their h^2 varies by less than its mean, 5 sigma
+        assert errors.squared[k] == pytest.approx(h2.mean(), rel=0.1)
+        assert errors.mean[k] == pytest.approx(np.sqrt(h2).mean(), rel=0.1)
+        assert errors.misrouted[k] == wrong.mean()
+        assert errors.squared_misrouted[k] == pytest.approx(np.mean(h2 * wrong), rel=1e-9)
+    same = Routing(model, strict.asarray(truth), strict.asarray(pool[:5000]), 300)
+    other = Routing(model, truth, pool[:5000], 300)
+    for name in ("misrouted", "mean", "squared", "squared_misrouted"):
+        ours = getattr(other.hellinger(fitted), name)
+        np.testing.assert_allclose(getattr(same.hellinger(strict.asarray(fitted)), name), ours, rtol=1e-10)
+    np.testing.assert_allclose(
+        same.largest_density_change(strict.asarray(fitted)), other.largest_density_change(fitted), rtol=1e-10
+    )
+
+
+def test_largest_density_change_is_near_what_a_fine_grid_finds():
+    for design, size in (("continuous", 0.02), ("mean", 0.002)):
+        model, truth, fitted = moved(design, size)
+        pool = np.random.default_rng(2).uniform(-1, 1, (20000, model.d))
+        errors = Routing(model, truth, pool, 300).largest_density_change(fitted)
+        for k, atoms in enumerate(fitted):
+            wrong = np.flatnonzero(np.any(model.winners(atoms, pool) != model.winners(truth, pool), axis=0))
+            x = np.concatenate([pool[:300], pool[wrong[:300]]])
+            grid = np.repeat(np.linspace(-8, 8, 801)[:, None], len(x), axis=1)
+            change = np.exp(log_density(model, atoms, x, grid)) - np.exp(log_density(model, truth, x, grid))
+            best = np.abs(change).max()
+            assert 0.6 * best < errors[k] < 1.3 * best
+
+
+def tried_far(replicates=(0, 1), **settings):
+    return computed(far, replicates, **{"others": 3} | settings)
+
+
+@pytest.mark.parametrize("active", [1, 2])
+def test_other_weights_of_one_expert_have_its_density_and_are_far(active):
+    for expert in ("scaled", "network"):
+        ds = tried_far(expert=expert, active=active)
+        assert np.all(ds["least_ratio"] == 0) and np.all(ds["gap"] < 1e-12) and np.all(ds["image_D"] > 1)
+        assert np.all(ds["least_wins"] > 0.2) and np.all(ds["independence"] > 1e-3)
+    for expert in ("affine", "tanh"):
+        ds = tried_far(expert=expert, active=active)
+        assert np.all(ds["least_ratio"] > 0.01) and np.all(ds["gap"] > 0.1)
+    xr.testing.assert_identical(ds.sel(replicate=[1]), tried_far([1], expert="tanh", active=active))
+
+
+@pytest.mark.parametrize("expert", ["affine", "tanh"])
+@pytest.mark.parametrize("active", [1, 2])
+def test_losses_are_those_of_the_library(expert, active):
+    rng = np.random.default_rng(1)
+    truth = np.column_stack([far.TRUTHS[expert], far.VARIANCES])
+    atoms = np.concatenate([rng.uniform(-1.5, 1.5, (5, 2, 2)), rng.uniform(0.1, 1.0, (5, 2, 1))], axis=2)
+    model = Competition(1, expert, active)
+    one, _ = expected_hellinger(model, atoms, truth, far.X[:, None])
+    np.testing.assert_allclose([far.hellinger(expert, a, truth, active) for a in atoms], one, rtol=1e-4)
+    loss = competition_losses(atoms, truth, model)["D"]
+    np.testing.assert_allclose([far.distance(a, truth, active) for a in atoms], loss)
+
+
+def test_derivatives_by_hand_are_those_that_are_looked_at():
+    a, b = 2.5, 0.6
+    rows = np.stack([b * far.X / np.cosh(a * far.X) ** 2, np.tanh(a * far.X)])
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    found = far.independence("scaled", np.array([a, b, 0.2]))
+    assert found == pytest.approx(np.linalg.svd(rows, compute_uv=False)[-1], rel=1e-6)
+    # hidden units with the same weights are no two units: the derivatives in them are the same
+    assert far.independence("network", np.array([2.0, 0.5, 2.0, 0.5, 0.2])) < 1e-8

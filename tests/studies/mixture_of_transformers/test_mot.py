@@ -1,0 +1,209 @@
+"""Gradient conflicts and strong convexity of experts."""
+
+import array_api_compat.numpy as anp
+import array_api_strict
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from studies.mixture_of_transformers.parts import mot_landscape as landscape
+from studies.mixture_of_transformers.parts.model import Mixture, attend, pool
+from studies.mixture_of_transformers.parts.multi_head import MultiHead
+
+B, N, L, D, M = 2, 90, 5, 6, 4
+BACKENDS = pytest.mark.parametrize("xp", [anp, array_api_strict])
+KINDS = ["own", "shared", "none"]
+
+
+def problem(kind, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((B, N, L, D))
+    y = np.where(rng.random((B, N)) < 0.5, -1.0, 1.0)
+    weights = rng.standard_normal((B, M, D))
+    kq = None if kind == "none" else 0.7 * rng.standard_normal((B, M if kind == "own" else 1, D, D))
+    theta = 0.3 * rng.standard_normal((B, M, D))
+    expert = rng.integers(0, M - 1, (B, N))  # the last expert gets no samples
+    return x, y, weights, kq, theta, expert
+
+
+def mixture(xp, x, weights, kq, theta, expert):
+    model = Mixture(*(None if a is None else xp.asarray(a) for a in (x, weights, kq, theta)))
+    model.send(xp.asarray(expert))
+    return model
+
+
+@BACKENDS
+def test_attention_rows_are_softmax_even_where_scores_are_huge(xp):
+    x = np.array([[[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]])
+    p = np.asarray(attend(xp.asarray(x), xp.asarray(500.0 * np.eye(2))))
+    # token 1 as the query: 500 for itself, 0 and -500 for the others
+    np.testing.assert_array_equal(p[0, 0], [1, 0, 0])
+    np.testing.assert_allclose(p.sum(axis=-1), 1)
+    assert not np.any((p > 0) & (p < 1e-300))
+    np.testing.assert_allclose(np.asarray(pool(xp.asarray(x), xp.asarray(p)))[0], [0, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_equal_autograd(kind, frozen):
+    torch = pytest.importorskip("torch")
+    x, y, weights, kq, theta, expert = problem(kind)
+    tx, ty, index = torch.tensor(x), torch.tensor(y), torch.tensor(expert)
+    w, t = (torch.tensor(a, requires_grad=True) for a in (weights, theta))
+    row = torch.arange(B)[:, None]
+    if kq is None:
+        attended = tx.sum(dim=2)
+    else:
+        q = torch.tensor(kq, requires_grad=True)
+        own = q[row, index if kq.shape[1] > 1 else torch.zeros_like(index)]
+        scores = torch.einsum("bkhi,bkij,bklj->bklh", tx, own, tx)
+        attended = torch.einsum("bklh,bkhi->bki", torch.softmax(scores, -1), tx)
+    f = (w[row, index] * attended).sum(-1)
+    expert_loss = -torch.nn.functional.logsigmoid(ty * f).mean(dim=-1).sum()
+    pi = torch.softmax(torch.einsum("bkli,bmi->bkm", tx, t), -1).gather(-1, index[..., None])[..., 0]
+    router_loss = -torch.nn.functional.logsigmoid(ty * f.detach() * pi).mean(dim=-1).sum()
+    (expert_loss + router_loss).backward()
+
+    model = mixture(anp, x, weights, kq, theta, expert)
+    if frozen:
+        model.freeze()
+    ours = model.forward()
+    np.testing.assert_allclose(ours, f.detach().numpy(), rtol=0, atol=1e-12)
+    slope = -y / (1 + np.exp(y * ours)) / N
+    np.testing.assert_allclose(model.weight_gradient(slope), w.grad.numpy(), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(model.router_gradient(ours, y), t.grad.numpy(), rtol=0, atol=1e-12)
+    assert np.abs(w.grad.numpy()).max() > 1e-3 and np.abs(t.grad.numpy()).max() > 1e-3
+    if frozen or kq is None:
+        with pytest.raises(ValueError, match="frozen or absent"):
+            model.attention_gradient(slope)
+    else:
+        np.testing.assert_allclose(model.attention_gradient(slope), q.grad.numpy(), rtol=0, atol=1e-12)
+        assert np.abs(q.grad.numpy()).max() > 1e-3
+
+
+def test_multi_head_gradients_equal_autograd():
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(4)
+    x, y, *_ = problem("own")
+    kq, weights = rng.standard_normal((B, 2, D, D)), rng.standard_normal((B, 5, 2, D))
+    w, q = (torch.tensor(a, requires_grad=True) for a in (weights, kq))
+    tx, signs = torch.tensor(x), torch.tensor([1.0, 1, 1, -1, -1], dtype=torch.float64)
+    scores = torch.einsum("bkni,bhij,bklj->bkhln", tx, q, tx)
+    heads = torch.einsum("bkhln,bkni->bklhi", torch.softmax(scores, -1), tx)
+    f = (torch.relu(torch.einsum("bklhi,bjhi->bklj", heads, w)) @ signs).sum(-1)
+    slope = rng.standard_normal((B, N))
+    (f * torch.tensor(slope)).sum().backward()
+    model = MultiHead(x, weights, kq)
+    np.testing.assert_allclose(model.forward(), f.detach().numpy(), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(model.weight_gradient(slope), w.grad.numpy(), rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(model.attention_gradient(slope), q.grad.numpy(), rtol=1e-11, atol=1e-11)
+
+
+RNG = np.random.default_rng(4)
+
+
+def _conflicts_by_loops(gradients, group):
+    negative = pairs = total = 0.0
+    for i in range(len(group)):
+        for j in range(i):
+            if group[i] == group[j]:
+                pairs += 1
+                negative += gradients[i] @ gradients[j] < 0
+    for m in set(group.tolist()):
+        mine = [g for g, k in zip(gradients, group, strict=True) if k == m]
+        total += len(mine) * np.linalg.norm(np.mean(mine, axis=0)) / np.mean([np.linalg.norm(g) for g in mine])
+    return negative / pairs, total / len(group)
+
+
+@given(seed=st.integers(0, 2**16), scale=st.floats(1e-6, 1e6))
+@settings(max_examples=25, deadline=None)
+def test_conflicts_are_those_of_loops_and_know_no_scale_and_no_order(seed, scale):
+    rng = np.random.default_rng(seed)
+    gradients, group = rng.standard_normal((14, 3)), rng.integers(0, 3, 14)
+    found = landscape.conflicts(gradients, group)
+    np.testing.assert_allclose(found, _conflicts_by_loops(gradients, group), rtol=1e-12)
+    order = rng.permutation(14)
+    np.testing.assert_allclose(landscape.conflicts(scale * gradients[order], group[order]), found, rtol=1e-9)
+
+
+def _loss(w, z, y):
+    return np.mean(np.log1p(np.exp(-y * (z @ w))))
+
+
+def test_curvature_is_that_of_finite_differences():
+    z, y, w = RNG.standard_normal((30, 3)), np.sign(RNG.standard_normal(30)), RNG.standard_normal(3)
+    h, unit = 1e-4, np.eye(3)
+    gradient = np.array([(_loss(w + h * e, z, y) - _loss(w - h * e, z, y)) / (2 * h) for e in unit])
+    hessian = np.array(
+        [
+            [
+                _loss(w + h * (a + b), z, y)
+                - _loss(w + h * (a - b), z, y)
+                - _loss(w - h * (a - b), z, y)
+                + _loss(w - h * (a + b), z, y)
+                for b in unit
+            ]
+            for a in unit
+        ]
+    ) / (4 * h * h)
+    found = landscape.curvature(y[:, None] * z, y * (z @ w), np.zeros(30, dtype=int))
+    assert found["least"] == pytest.approx(np.linalg.eigvalsh(hessian)[0], rel=1e-5)
+    assert found["polyak"] == pytest.approx(gradient @ gradient / (2 * _loss(w, z, y)), rel=1e-6)
+    assert landscape.of_network(y[:, None] * z, y * (z @ w)) == pytest.approx(found["polyak"], rel=1e-12)
+
+
+def _softmax(scores):
+    e = np.exp(scores - scores.max())
+    return e / e.sum()
+
+
+def _expert(x, w, kq):
+    return sum(w @ x.T @ _softmax(x @ kq @ query) for query in x)
+
+
+def _heads(x, weights, kq, signs):
+    total = 0.0
+    for query in x:
+        seen = [x.T @ _softmax(x @ each @ query) for each in kq]
+        for neuron, sign in zip(weights, signs, strict=True):
+            total += sign * max(sum(w @ s for w, s in zip(neuron, seen, strict=True)), 0.0)
+    return total
+
+
+def _difference(function, at, h=1e-6):
+    flat = at.ravel()
+    out = np.empty(flat.size)
+    for k in range(flat.size):
+        step = np.zeros(flat.size)
+        step[k] = h
+        out[k] = (function((flat + step).reshape(at.shape)) - function((flat - step).reshape(at.shape))) / (2 * h)
+    return out
+
+
+def test_gradients_of_samples_are_those_of_finite_differences():
+    x = RNG.standard_normal((5, 4, 3))
+    weights, kq, expert = RNG.standard_normal((2, 3)), RNG.standard_normal((2, 3, 3)), np.array([0, 1, 1, 0, 1])
+    f, by_weights, by_attention = landscape.of_experts(x, weights, kq, expert)
+    for k, m in enumerate(expert):
+        assert f[k] == pytest.approx(_expert(x[k], weights[m], kq[m]), rel=1e-12)
+        np.testing.assert_allclose(
+            by_weights[k], _difference(lambda w, k=k, m=m: _expert(x[k], w, kq[m]), weights[m]), atol=1e-7
+        )
+        np.testing.assert_allclose(
+            by_attention[k], _difference(lambda q, k=k, m=m: _expert(x[k], weights[m], q), kq[m]), atol=1e-7
+        )
+    weights, kq, signs = (
+        RNG.standard_normal((4, 2, 3)),
+        RNG.standard_normal((2, 3, 3)),
+        np.array([1.0, 1.0, -1.0, -1.0]),
+    )
+    f, by_weights, by_attention = landscape.of_heads(x, weights, kq, signs)
+    for k in range(5):
+        assert f[k] == pytest.approx(_heads(x[k], weights, kq, signs), rel=1e-12)
+        np.testing.assert_allclose(
+            by_weights[k], _difference(lambda w, k=k: _heads(x[k], w, kq, signs), weights), atol=1e-6
+        )
+        np.testing.assert_allclose(
+            by_attention[k], _difference(lambda q, k=k: _heads(x[k], weights, q, signs), kq), atol=1e-6
+        )

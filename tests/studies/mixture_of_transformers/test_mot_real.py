@@ -1,0 +1,91 @@
+"""The experiments that train mixtures of transformers on images and texts."""
+
+import csv
+
+import numpy as np
+import pytest
+from cells import cell_of, computed
+
+from moestat.status import Status
+from moestat.training.labelled_text import LabelledTextError
+from studies.mixture_of_transformers.parts import mot_images, mot_text
+from studies.mixture_of_transformers.parts.image_data import ImageDataError
+
+pytest.importorskip("torch")
+
+TINY = {"width": 8, "depth": 1, "heads": 2, "hidden": 16, "experts": 3, "batch": 64, "stage_one": 1, "stage_two": 3}
+TINY |= {"epochs": 4, "rate": 3e-3}
+TEXTS = TINY | {"train": 300, "test": 100}
+
+
+cell = cell_of
+run = computed
+
+
+def test_arms_see_the_same_texts_and_replicates_others():
+    def inputs(settings, replicate):
+        return mot_text._problem(cell(mot_text, **settings), mot_text.Settings(**settings), replicate).inputs
+
+    here = inputs(TEXTS, 0)
+    rival = inputs(TEXTS | {"schedule": "joint", "model": "no_attention", "experts": 2}, 0)
+    other = inputs(TEXTS, 1)
+    for part in (0, 1):
+        np.testing.assert_array_equal(here[part], rival[part])
+        assert not np.array_equal(here[part], other[part])
+
+
+@pytest.mark.parametrize("model", ["no_attention", "shared_attention"])
+def test_text_classification_and_regression(model):
+    found = run(mot_text, **TEXTS | {"model": model})
+    assert found["status"].item() == Status.CONVERGED
+    assert found["class"].values.tolist() == ["book", "car", "food", "hotel"], "the routing is by topic"
+    assert 0 < found["error"].item() < 1
+    numbers = run(mot_text, **TEXTS | {"model": model, "task": "regression"})
+    assert numbers["status"].item() == Status.CONVERGED
+    assert 0.2 < numbers["error"].item() < 1.5
+    assert not np.array_equal(numbers["train_loss"], found["train_loss"])
+
+
+# --- the user's data -------------------------------------------------------------------------------------------------
+
+
+def reviews_csv(path, rows=60):
+    rng = np.random.default_rng(8)
+    with path.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["review", "verdict", "stars"])
+        for i in range(rows):
+            word = ("fine", "bad")[i % 2]
+            writer.writerow([f"it was {word}, {rng.integers(100)}", word, 5 - 3 * (i % 2) + rng.random()])
+    return path
+
+
+def test_texts_of_the_users(tmp_path):
+    path = reviews_csv(tmp_path / "own.csv")
+    own = TEXTS | {"data": str(path), "text": "review", "label": "verdict", "number": "stars", "epochs": 4}
+    found = run(mot_text, **own)
+    assert found["class"].values.tolist() == ["bad", "fine"] and found["status"].item() == Status.CONVERGED
+    numbers = run(mot_text, **own | {"task": "regression", "ids": "bytes"})
+    assert numbers["class"].values.tolist() == list(mot_text.FIFTHS)
+    np.testing.assert_allclose(numbers["routing"].sum("expert"), 1.0)
+    with pytest.raises(LabelledTextError, match=r"own.csv, row 1: there is no column 'polarity'"):
+        run(mot_text, **own | {"label": "polarity"})
+
+
+def test_images_of_the_users(tmp_path):
+    rng = np.random.default_rng(2)
+    arrays = {"x_train": rng.random((40, 6, 9, 2)), "x_test": rng.random((20, 6, 9, 2))}
+    np.savez(tmp_path / "own.npz", y_train=np.arange(40) % 2 + 3, y_test=np.arange(20) % 2 + 3, **arrays)
+    own = TINY | {"data": str(tmp_path / "own.npz"), "patch": 3}
+    found = run(mot_images, **own)
+    assert found["class"].values.tolist() == ["3", "4"] and found["status"].item() == Status.CONVERGED
+    with pytest.raises(ValueError, match="patch is 4; it must divide the images' height and width, 6 x 9"):
+        run(mot_images, **own | {"patch": 4})
+    (tmp_path / "own.npz").write_bytes(b"PK")
+    with pytest.raises(ImageDataError, match="own.npz: it is not a whole"):
+        run(mot_images, **own)
+
+
+def test_a_training_that_diverges_is_recorded():
+    found = run(mot_text, **TEXTS | {"task": "regression", "rate": 1e30})
+    assert found["status"].item() == Status.NOT_FINITE

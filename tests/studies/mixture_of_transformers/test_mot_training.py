@@ -1,0 +1,136 @@
+"""The steps of eq. (10) move the experts by no more than the loss allows, so that it cannot fall faster than 1/t.
+
+With R the largest norm of a pooled feature, c = eta R^2 and L_t the loss of eq. (7): |l'| <= l for the logistic loss l,
+so that a step moves the experts' weights, in sum, by eta R L_t at most and every margin by c L_t; log l has a slope
+between -1 and 0, hence L_(t+1) >= L_t exp(-c L_t) where samples stay at their experts, and 1 / L_t grows by less than
+2 c a step where c L_t <= 1. Where they do not, the weights alone are bounded by the sum of the losses.
+"""
+
+import numpy as np
+import pytest
+
+from moestat.fit import kernel
+from studies.mixture_of_transformers.parts.model import Mixture
+from studies.mixture_of_transformers.parts.staged_training import Schedule, train
+from studies.mixture_of_transformers.parts.step_rules import rule
+
+B, N, L, D, M = 2, 40, 4, 6, 3
+RATES = {"specialise_rate": 0.01, "attention_rate": 0.5, "router_rate": 2.0, "tuning_rate": 0.3}
+
+
+def problem(seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((B, N, L, D))
+    y = np.where(rng.random((B, N)) < 0.5, -1.0, 1.0)
+    start = rng.standard_normal((B, M, D)), rng.standard_normal((B, M, D, D)), np.zeros((B, M, D))
+    return x, y, start, rng.random((40, B, M, N))
+
+
+def path(ends, *, start=None, noise=None, seed=0, **options):
+    """Train and return the model with the parameters after every step."""
+    x, y, parameters, draws = problem(seed)
+    model = Mixture(x, *(parameters if start is None else start))
+    seen = []
+
+    def observe(t):
+        assert t == len(seen)
+        seen.append((model.weights, model.kq, model.theta))
+
+    train(
+        model,
+        y,
+        Schedule(*ends, **RATES, **options),
+        iter(draws if noise is None else noise),
+        observe,
+        range(ends[2] + 1),
+    )
+    return model, seen
+
+
+@pytest.mark.parametrize("name", ["gd", "normalised", "adam"])
+def test_step_rules(name):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    gradients = rng.standard_normal((5, 2, 3, 4))
+    gradients[:, :, 2] = 0  # an expert without samples
+    ours = rule(name, 0.1, (2,))
+    steps = np.stack([ours.step(g) for g in gradients])
+    if name == "adam":
+        parameter = torch.zeros(2, 3, 4, dtype=torch.float64, requires_grad=True)
+        theirs = torch.optim.Adam([parameter], lr=0.1)
+        for g in gradients:
+            parameter.grad = torch.tensor(g)
+            theirs.step()
+        np.testing.assert_allclose(-steps.sum(axis=0), parameter.detach().numpy(), atol=1e-13)
+    elif name == "gd":
+        np.testing.assert_array_equal(steps, 0.1 * gradients)
+    else:
+        norms = np.linalg.norm(steps, axis=-1)
+        np.testing.assert_allclose(norms[:, :, :2], 0.1)
+        np.testing.assert_array_equal(norms[:, :, 2], 0)
+        np.testing.assert_allclose(ours.step(1e-190 * gradients[0]), steps[0], rtol=1e-12)
+
+
+@pytest.mark.skipif(not kernel.vector_bits(), reason="no compiled code on this machine")
+@pytest.mark.parametrize("kq", ["own", "shared", None])
+@pytest.mark.parametrize("options", [{}, {"tuning_rule": "adam", "tuning_router": "frozen"}, {"joint": True}])
+def test_the_compiled_code_takes_the_steps_of_the_plain_one(kq, options, monkeypatch):
+    _, _, (weights, own, theta), _ = problem()
+    start = weights, {"own": own, "shared": own[:, :1], None: None}[kq], theta
+    ends = {}
+    for asked in ("", "numpy"):
+        monkeypatch.setenv(kernel.VARIABLE, asked)
+        model, seen = path((3, 5, 8), start=start, **options)  # rounding grows by three a step in the router
+        ends[asked] = [model.weights, model.kq, model.theta, model.expert]
+        np.testing.assert_array_equal(seen[0][0], weights)
+    for compiled, plain in zip(ends[""], ends["numpy"], strict=True):
+        if plain is not None:
+            np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-11)
+
+
+N_BOUND, TOKENS, D_BOUND, EXPERTS, STEPS = 40, 4, 24, 3, 1500
+
+
+def trained(rate, rule="gd", *, router=False):
+    """Return c, R, the losses and the weights over stage III on 40 samples that their experts can separate."""
+    rng = np.random.default_rng(5)
+    x, y = rng.standard_normal((1, N_BOUND, TOKENS, D_BOUND)), np.where(rng.random((1, N_BOUND)) < 0.5, -1.0, 1.0)
+    kq, theta = 0.3 * rng.standard_normal((1, EXPERTS, D_BOUND, D_BOUND)), np.zeros((1, EXPERTS, D_BOUND))
+    model = Mixture(x, 0.1 * rng.standard_normal((1, EXPERTS, D_BOUND)), kq, theta)
+    model.send(rng.integers(0, EXPERTS, (1, N_BOUND)))
+    losses, weights = [], []
+
+    def observe(step):
+        losses.append(float(np.logaddexp(0.0, -y * model.forward()).mean()))
+        weights.append(model.weights[0])
+
+    schedule = Schedule(0, 0, STEPS, 0.0, 0.0, 0.5, rate, tuning_rule=rule)
+    noise = (rng.random((1, EXPERTS, N_BOUND)) for _ in range(STEPS)) if router else None
+    train(model, y, schedule, noise, observe, range(STEPS + 1))
+    largest = float(np.linalg.norm(model.features, axis=-1).max())
+    return rate * largest**2, largest, np.array(losses), np.array(weights)
+
+
+@pytest.mark.parametrize("rate", [0.003, 0.03, 0.3])
+def test_where_routing_is_held_the_loss_falls_no_faster_than_1_over_t(rate):
+    c, _, losses, _ = trained(rate)
+    assert losses[-1] < 0.3 * losses[0]
+    assert np.all(np.log(losses[:-1] / losses[1:]) <= c * losses[:-1] * (1 + 1e-9))
+    small = c * losses[:-1] <= 1
+    assert np.all(np.diff(1 / losses)[small] <= 2 * c)
+    assert np.all(1 / losses <= max(1 / losses[0], c * np.exp(c)) + 2 * c * np.arange(STEPS + 1))
+
+
+def test_normalised_steps_are_faster_than_that():
+    c, _, losses, _ = trained(0.03, "normalised")
+    assert np.log(losses[:-1] / losses[1:])[-1] > 2 * c * losses[-2]
+    assert 1 / losses[-1] > max(1 / losses[0], c * np.exp(c)) + 2 * c * STEPS
+
+
+def test_where_the_router_goes_on_the_sum_of_the_losses_bounds_the_weights_and_so_the_loss():
+    c, largest, losses, weights = trained(0.03, router=True)
+    moved = np.linalg.norm(weights - weights[0], axis=-1).sum(axis=1)
+    before = np.concatenate([[0.0], np.cumsum(losses[:-1])])
+    assert np.all(moved <= c / largest * before * (1 + 1e-9))
+    most = largest * np.linalg.norm(weights[0], axis=-1).max()
+    assert np.all(losses >= np.logaddexp(0.0, -(most + c * before)))

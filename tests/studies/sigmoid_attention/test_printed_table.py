@@ -1,0 +1,148 @@
+"""Table 2 by arithmetic: errors against simulated examinations, the number of runs against SciPy's test."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import xarray as xr
+from cells import computed
+from scipy import stats
+
+from moestat.claims.verdicts import judge
+from moestat.experiment import Cell
+from moestat.models.regression import Model
+from moestat.study import load
+from moestat.study.spec import Claim
+from studies.sigmoid_attention.parts import brackets, dichotomy, printed_table, section_3_rules, tail_frequency
+from studies.sigmoid_attention.parts.printed_table import runs_needed
+
+STUDY = load.read("sigmoid_attention_table").study
+
+
+def results():
+    """Return the results of the study without a run folder."""
+    import xarray as xr
+
+    parts = []
+    for arm in STUDY.arms:
+        resolved = printed_table.Settings(**arm.settings).model_dump(mode="json")
+        cell = Cell("studies.sigmoid_attention.parts.printed_table", 1, arm.name, {}, resolved)
+        parts.append(printed_table.run(cell, [0]).expand_dims(arm=[arm.name]))
+    return xr.concat(parts, "arm")
+
+
+def test_the_error_of_an_accuracy_is_that_of_simulated_examinations():
+    """4000 pairs of examinations: the standard deviation of their difference is known to 1.1 %, 4 errors are 4.5 %."""
+    rng = np.random.default_rng(0)
+    difference = 100 * (rng.binomial(1838, 0.55, 4000) - rng.binomial(1838, 0.571, 4000)) / 1838
+    piqa = results().sel(arm="piqa", replicate=0)
+    assert float(piqa.error) == pytest.approx(difference.std(), rel=0.045)
+    assert float(piqa.difference) == pytest.approx(-2.1)
+    assert float(piqa.low) == pytest.approx(-2.1 - 1.96 * float(piqa.error), abs=1e-3)
+
+
+def test_ten_runs_would_be_the_fewest():
+    """SciPy's Welch test on summaries is the second way."""
+    assert runs_needed(45.0, 39.0, 53.0) == 10 == float(results().sel(arm="throughput", replicate=0).runs)
+    p = [stats.ttest_ind_from_stats(486, 53, k, 441, 39, k, equal_var=False).pvalue for k in (9, 10)]
+    assert p[0] > 0.05 > p[1]
+
+
+def test_no_printed_difference_is_beyond_its_error():
+    verdicts = {v.claim: v for v in judge(results(), STUDY, "quick")}
+    assert verdicts["most-tasks"].verdict == "supported"
+    assert verdicts["throughput"].verdict == "inconclusive"
+    for claim in ("accuracies-within-errors", "columns-do-not-matter", "throughput-within-errors"):
+        assert verdicts[claim].verdict == "no counterexample"
+
+
+run = partial(computed, seed=5)
+
+
+# --- the dichotomy ---
+def test_the_closest_pair_is_that_of_a_grid():
+    rng = np.random.default_rng(0)
+    score, output = rng.standard_normal(300), rng.standard_normal(300)
+    distance, intercepts = dichotomy.closest_together(score, 0.4, output, 5.0)
+    grid = np.linspace(-5, 5, 81)
+    gates = 1 / (1 + np.exp(-(score + grid[:, None])))
+    target = 1 / (1 + np.exp(-(score + 0.4)))
+    tried = np.sqrt(np.mean(((gates[:, None] + gates - target) * output) ** 2, axis=-1))
+    assert distance <= tried.min() + 1e-12
+    assert distance == pytest.approx(tried.min(), rel=0.02)
+    assert np.abs(intercepts).max() <= 5
+
+
+# --- brackets ---
+def test_brackets_point_by_point():
+    lower, upper = brackets.bounds(np.array([-2.0, 0.05, 9.95]), 0.1, 10.0, "printed")
+    assert lower.tolist() == [0.0, 0.0, pytest.approx(9.85)] and upper.tolist() == [10.0, 10.0, pytest.approx(10.05)]
+    lower, upper = brackets.bounds(np.array([-2.0, 0.05, 9.95]), 0.1, 10.0, "mended")
+    np.testing.assert_allclose(lower, [-2.1, -0.05, 9.85])
+    np.testing.assert_allclose(upper, [-1.9, 0.15, 10.0])
+
+
+def test_printed_brackets_lose_negative_functions_and_stay_wide():
+    printed, mended = (run(brackets, [0], bracket=b, expert="linear", points_log2=7) for b in ("printed", "mended"))
+    assert printed.outside.item() > 1 and printed.excess.item() > 10
+    assert mended.outside.item() == 0 and mended.excess.item() <= 1 + 1e-12
+    relu = run(brackets, [0], bracket="printed", expert="relu", points_log2=7)
+    assert (
+        relu.outside.item() == 0 and relu.excess.item() > 10
+    )  # ReLU experts are not negative: the width is what fails
+
+
+def test_the_lipschitz_constants_bound_differences_and_the_cover_is_counted():
+    model, box, rng = Model("sigmoid", "full", "relu", 2), 2.0, np.random.default_rng(1)
+    x = rng.uniform(-1, 1, (400, 2))
+    bound = brackets.lipschitz(model, box)
+    theta = rng.uniform(-box, box, (60, 1, model.atom_size))
+    for k in range(model.atom_size):
+        moved = theta.copy()
+        moved[..., k] += 1e-4
+        slope = np.abs(model.predict(moved, x) - model.predict(theta, x)).max() / 1e-4
+        assert slope <= bound[k] * (1 + 1e-3), k
+    step = brackets.spacing(model, 2, box, 0.05)
+    assert brackets.entropy(model, 2, box, np.array([0.1]))[0] == pytest.approx(
+        2 * sum(np.log(len(np.arange(-box, box, width))) for width in step), rel=1e-6
+    )
+    entropy = brackets.entropy(model, 2, box, np.array([1e-6, 1e-9, 1e-12]))
+    np.testing.assert_allclose(np.diff(entropy) / np.log(1e3), 2 * model.atom_size, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("growth", "allowed"),
+    [
+        (lambda h, log: h, True),
+        (lambda h, log: 1e6 + log, True),
+        (lambda h, log: h**1.5, False),
+        (lambda h, log: h**2, False),
+        (lambda h, log: h * np.exp(0.05 * log), False),
+        (lambda h, log: h * log, False),
+        (lambda h, log: h + 486 * log**1.5, False),
+    ],
+)
+def test_the_order_of_an_entropy_is_that_of_what_it_adds(growth, allowed):
+    """A large constant hides no higher order, as it does in the ratio of entropy and log(1 / epsilon)."""
+    logs = np.log(1.0 / brackets.EPSILON)
+    entropy = brackets.entropy(Model("sigmoid", "full", "relu", 8), 9, 5.0, brackets.EPSILON)
+    dims = ("arm", "epsilon", "replicate")
+    ds = xr.Dataset(
+        {"entropy": (dims, growth(entropy, logs)[None, :, None])},
+        coords={"arm": ["mended-relu"], "epsilon": brackets.EPSILON, "replicate": [0]},
+    )
+    claim = Claim(id="x", source="s", statement="t", kind="function", function="moestat:x", at_most=0.1)
+    found = section_3_rules.entropy_added(ds, claim, arms=["mended-*"])
+    assert found.exact and (found.high <= 0.1) == allowed
+
+
+# --- the tail ---
+def test_the_constant_is_the_least_on_a_grid_that_obeys():
+    rng = np.random.default_rng(2)
+    for n in (50, 2000):
+        errors = np.sqrt(rng.chisquare(4, 80) / n)
+        delta = np.linspace(np.sqrt(np.log(n) / n), 1.2 * errors.max(), 4001)
+        frequency = np.mean(errors > delta[:, None], axis=1)
+        grid = np.linspace(0.5, 5, 4501)
+        obeys = [np.all(frequency <= c * np.exp(-n * delta**2 / c**2) + 1e-12) for c in grid]
+        assert tail_frequency.smallest_constant(errors, n) == pytest.approx(grid[np.argmax(obeys)], abs=0.01)
