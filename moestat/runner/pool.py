@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import os
 import pickle
 import queue
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, replace
@@ -38,6 +40,10 @@ TICK = 0.5
 """Seconds between looks at workers that are to end."""
 PATIENCE = "10s"
 """Time in which a scheduler must answer."""
+WITHOUT_WORKERS = 15.0
+"""Seconds after which a cluster whose workers are all gone is given up; one that never had any is waited for."""
+LOOK = 2.0
+"""Seconds between looks at the workers of a cluster."""
 SERVE = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from moestat.runner.worker import serve; serve()"
 
 
@@ -206,6 +212,8 @@ class Cluster(Here):
             raise UserError(f"no dask scheduler answers at {scheduler!r}: {_flat(error)}") from None
         self.ready = bool(self.client.ncores())  # a cluster may start workers only when there is work
         self.jobs = max(1, sum(self.client.ncores().values()))
+        self.looked = time.monotonic()  # when workers were looked for, and below when they were there
+        self.seen = self.looked if self.ready else math.inf
 
     def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         """Do as :meth:`Here.results`."""
@@ -215,17 +223,17 @@ class Cluster(Here):
         where = self.client.scheduler.address
         futures = {self.client.submit(function, *argument, pure=False): argument for argument in arguments}
         try:
-            for future in as_completed(list(futures), loop=self.client.loop):
+            for future in self._watched(as_completed(list(futures), loop=self.client.loop)):
                 argument = futures.pop(future)
                 if future.cancelled():  # by nobody of us: the scheduler does not know it any more
                     raise ConnectionError("a task was cancelled")
-                error = future.exception()
+                error = self._awaited(future.exception)
                 if isinstance(error, KilledWorker):
                     yield Lost(argument, _flat(error))
                 elif error is not None:
                     raise UserError(f"a worker of the cluster cannot compute: {type(error).__name__}: {_flat(error)}")
                 else:
-                    yield future.result()
+                    yield self._awaited(future.result)
                 future.release()
         except OSError as error:
             raise PoolError(
@@ -235,6 +243,34 @@ class Cluster(Here):
         finally:
             with contextlib.suppress(Exception):  # a scheduler that is lost cannot hear of it
                 self.client.cancel(list(futures))
+
+    def _watched(self, completed: Any) -> Iterator[Any]:
+        """Yield futures as they are done, as long as there are workers."""
+        while not completed.is_empty():
+            if completed.has_ready():
+                yield next(completed)
+            else:
+                self._look()
+                time.sleep(0.02)
+
+    def _awaited(self, ask: Callable[..., Any]) -> Any:
+        """Return what a future has; if that was lost with its worker, it is waited for until others computed it."""
+        patience = WITHOUT_WORKERS
+        while True:
+            try:
+                return ask(timeout=patience)
+            except TimeoutError:
+                self._look()
+                patience *= 2  # it may be large
+
+    def _look(self) -> None:
+        if (now := time.monotonic()) - self.looked < LOOK:
+            return
+        self.looked = now
+        if self.client.ncores():
+            self.seen = now
+        elif now - self.seen > WITHOUT_WORKERS:
+            raise PoolError(f"the workers of the scheduler {self.client.scheduler.address} are all gone: start some")
 
     def close(self) -> None:
         """Leave the cluster."""

@@ -108,6 +108,20 @@ def test_a_scheduler_that_is_lost_ends_the_run_with_what_to_do(tmp_path, cluster
 
 
 @pytest.mark.slow
+def test_a_cluster_whose_workers_are_all_gone_ends_the_run_with_the_command_that_resumes_it(tmp_path, cluster):
+    address, workers, _ = cluster
+    study, run = begun(tmp_path, address, 4, settings="seconds = 0.1", replicates=20, block=1)
+    for worker in workers:
+        worker.kill()
+    _, err = run.communicate(timeout=30)
+    assert run.returncode == 1 and f"the workers of the scheduler {address} are all gone" in err, err
+    assert f"go on with: python -m moestat.study {study} --preset quick --out {tmp_path} --backend dask" in err
+    kept = finished(tmp_path)
+    assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    assert len(kept) >= 4 and kept <= finished(tmp_path)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", [("--nanny", 2)], indirect=True)
 def test_a_block_that_kills_every_worker_is_recorded_and_the_rest_goes_on(tmp_path, cluster):
     address, *_ = cluster

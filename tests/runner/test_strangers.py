@@ -7,15 +7,17 @@ import json
 import os
 import shutil
 import sys
+import zlib
 
 import h5py
+import numpy as np
 import pytest
 import xarray as xr
 from machine import inside, results, undrawn, write_study
 
 import moestat
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import labels, overview
+from moestat.runner import hdf5, labels, overview, records
 from moestat.runner.request import Request
 from moestat.study import seal
 
@@ -59,7 +61,9 @@ def edited(root, change):
     """Change results.nc, and let the manifest say that this is how it was written."""
     path = root / "results.nc"
     with h5py.File(path, "r+") as file:
-        change(file)
+        after = change(file)
+    if callable(after):  # what h5py does not write
+        path.write_bytes(after(path.read_bytes()))
     manifest(root, results_sha256=hashlib.sha256(path.read_bytes()).hexdigest())
 
 
@@ -127,6 +131,29 @@ def scale(file, name, shape=(8,), kind="f8", **how):
     return data
 
 
+def deflated(file):
+    """A piece of 50 MB, where the variable says that it has eight values."""
+    content = zlib.compress(bytes(50_000_000))
+    scale(file, "bomb", chunks=(8,), compression="gzip").id.write_direct_chunk((0,), content)
+
+
+def a_text_often(file, count=200_000):
+    """So many texts that are one and the same megabyte of the file."""
+    data = scale(file, "bomb", (count,), h5py.string_dtype())
+    data[0] = "x" * 1_000_000
+    at = data.id.get_offset()
+    return lambda content: content[:at] + content[at : at + 16] * count + content[at + 16 * count :]
+
+
+def deflated_before_it_is_shuffled(file):
+    plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plan.set_chunk((8,))
+    plan.set_deflate(1)
+    plan.set_shuffle()
+    h5py.h5d.create(file.id, b"bomb", h5py.h5t.NATIVE_DOUBLE, h5py.h5s.create_simple((8,)), plan)
+    file["bomb"].make_scale("bomb")
+
+
 def plugin(file):
     plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     plan.set_chunk((8,))
@@ -169,6 +196,20 @@ HDF5 = {
         lambda file, _: scale(file, "bomb", maxshape=(None,), chunks=(10**8,)),
         "would unpack to more than",
     ),
+    "a packed piece": (lambda file, _: deflated(file), "unpacks to more than it says with 'bomb'"),
+    "one text many times": (lambda file, _: a_text_often(file), "would unpack to more than"),
+    "one text for all": (
+        lambda file, _: scale(file, "bomb", (9,), h5py.string_dtype(), fillvalue="x" * 9),
+        "packs 'bomb' in another way than results are packed",
+    ),
+    "texts of an attribute": (
+        lambda file, _: file["error"].attrs.create("texts", [""] * 1000, dtype=h5py.string_dtype()),
+        "more than 20 texts in one of the attributes of 'error'",
+    ),
+    "a packed piece that is shuffled": (
+        lambda file, _: deflated_before_it_is_shuffled(file),
+        "packs 'bomb' in another way than results are packed",
+    ),
     "a plug-in": (lambda file, _: plugin(file), "packs 'bomb' in another way than results are packed"),
     "references": (lambda file, _: scale(file, "bomb", kind=h5py.regionref_dtype), "something else than numbers and"),
 }
@@ -191,6 +232,14 @@ def test_results_that_reach_out_of_their_file_or_blow_up_are_refused(folder, tmp
     for words in (("report",), ("ship", "--to", tmp_path / "kept")):
         one_sentence(words[0], study, "--out", root.parents[1], *words[1:], told=told)
     assert not list((tmp_path / "kept").rglob("*.nc"))
+
+
+def test_what_results_and_records_hold_passes(folder):
+    _, root = folder
+    hdf5.check(root / "results.nc")
+    packed = root.with_name("packed.nc")
+    packed.write_bytes(records.packed(moestat.load(root).assign(more=("k", np.zeros(100_000)))))
+    assert moestat.load(packed)["more"].size == 100_000  # it unpacks to more than its size, and says so
 
 
 # --- the files beside it --------------------------------------------------------------------------------------------
