@@ -54,7 +54,7 @@ def _rules():
             yield pytest.param(*run, judged, id="/".join(run))
 
 
-@pytest.mark.parametrize(("study", "preset", "claims"), _rules())
+@pytest.mark.parametrize(("study", "preset", "claims"), list(_rules()))
 def test_every_rule_comes_to_the_verdict_of_its_record(study, preset, claims):
     folder, asked = records.path(OUT, study, preset), STUDIES[study].study.model_copy(update={"claims": claims})
     kept = {row["claim"]: row for row in csv_text.load(folder / "claims.csv")}

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 import stored_numbers
-from test_studies import STUDIES, WRITTEN
+from test_studies import WRITTEN, skip_without_libraries
 
 from moestat.runner import experiments
 
@@ -33,8 +33,7 @@ def test_every_experiment_has_an_entry():
 
 @pytest.mark.parametrize("name", MODULES)
 def test_no_number_moves_without_a_new_version(name):
-    if "torch" in STUDIES[WRITTEN[name]].text:
-        pytest.importorskip("torch")
+    skip_without_libraries(WRITTEN[name])
     entry = STORED[name]
     assert entry["version"] == importlib.import_module(MODULES[name]).VERSION, ADVICE
     for place in entry["cells"]:

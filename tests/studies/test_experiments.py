@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import stored_numbers
 from pydantic import ValidationError
-from test_studies import STUDIES, WRITTEN, hurry
+from test_studies import WRITTEN, hurry, skip_without_libraries
 
 from moestat.experiment import Cell
 from moestat.status import Status
@@ -17,8 +17,7 @@ OF_PAPERS = {name: path for name, path in stored_numbers.modules().items() if ".
 @pytest.mark.parametrize("name", OF_PAPERS)
 def test_a_replicate_does_not_depend_on_its_block(name, tmp_path, monkeypatch):
     """Nor on the order: the same bits, whatever is asked for beside it, but for measurements of the machine."""
-    if "torch" in STUDIES[WRITTEN[name]].text:
-        pytest.importorskip("torch")
+    skip_without_libraries(WRITTEN[name])
     hurry(monkeypatch)
     monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
     module = importlib.import_module(OF_PAPERS[name])
