@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from moestat.report.write import Report
     from moestat.runner.run import Result
-    from moestat.study.builder import Study
+    from moestat.study import builder
 
 
 def run(
-    study: str | Path | Study,
+    study: str | Path | builder.Study,
     preset: str = "quick",
     *,
     replicates: int | None = None,
@@ -93,7 +93,7 @@ def run(
     return result.dataset
 
 
-def load(study: str | Path | Study, preset: str = "quick", *, out: str | Path = "outputs") -> xr.Dataset:
+def load(study: str | Path | builder.Study, preset: str = "quick", *, out: str | Path = "outputs") -> xr.Dataset:
     """Read the results of a study that was run, into memory; where there are none, those of a record.
 
     Parameters
