@@ -59,9 +59,8 @@ def test_a_record_holds_every_number_but_what_nothing_shows(shipped):
     assert "left out of this record: centre" in after.attrs["notes"]
 
 
-def test_a_record_says_how_many_numbers_it_left_out_where_a_figure_divides_by_them(tmp_path, monkeypatch):
-    more = 'study.figure(kind="rates", per="centre")\n'
-    study = write_study(tmp_path, **SMALL, more=more)
+def test_a_record_leaves_out_what_is_bulky_and_not_shown_also_when_it_is_judged_again(tmp_path, monkeypatch):
+    study = write_study(tmp_path, **SMALL)
     assert inside(study, "--out", tmp_path / "run", "--jobs", 1, "--quiet", "--no-report")[0] == 0
     whole = moestat.load(tmp_path / "run" / "study" / "quick")
     monkeypatch.setattr(shipping, "BULKY", 5_000)
