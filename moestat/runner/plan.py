@@ -114,17 +114,12 @@ class Plan:
     def blocks(self) -> Iterator[Block]:
         """Yield every block of the study, in an order that depends on the plan alone.
 
-        The smallest of each arm come first, which show mistakes and times at once; then the largest cells, which
-        should not be left for the end.
+        The largest cells come first, which should not be left for the end; arms of one size follow each other, for they
+        share in a process what they are measured to.
         """
-        distinct = sorted((planned[0] for planned in self.by_digest.values()), key=lambda p: -p.size)
-        blocks = [
-            Block(planned, range(start, min(start + self.block, self.replicates)))
-            for planned in distinct
-            for start in range(0, self.replicates, self.block)
-        ]
-        smallest = {planned.cell.arm: planned.digest for planned in distinct}.values()
-        yield from sorted(blocks, key=lambda b: b.planned.digest not in smallest or b.replicates[0] > 0)
+        for planned in sorted((planned[0] for planned in self.by_digest.values()), key=lambda p: -p.size):
+            for first in range(0, self.replicates, self.block):
+                yield Block(planned, range(first, min(first + self.block, self.replicates)))
 
 
 def make(study_file: StudyFile, preset_name: str = "quick", request: Request | None = None) -> Plan:

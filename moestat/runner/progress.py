@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
 
 if TYPE_CHECKING:
     from moestat.runner.plan import PlannedCell
@@ -17,7 +20,8 @@ FIRST_LINE, LINE_EVERY = 5.0, 60.0
 class Estimate:
     """How long the rest will take, from what each cell took so far; ``left`` counts replicates by digest.
 
-    A cell that was not computed yet is guessed in proportion to its size, from those of its arm, or else from all.
+    A cell that was not computed yet is guessed by its size from those of its arm, or else from all; time is taken to
+    grow with the power of size that fits all of them best.
     """
 
     def __init__(self, cells: Iterable[PlannedCell], left: dict[str, int], jobs: int = 1) -> None:
@@ -30,17 +34,21 @@ class Estimate:
         self.took[digest] = count + replicates, total + seconds
 
     def remaining(self) -> float | None:
-        """Seconds that the rest will take, or None while nothing is known."""
+        """Seconds that the rest will take, or None while a larger size is left and one alone was computed."""
+        left = {digest: count for digest, count in self.left.items() if count}
+        took = {digest: max(total / count, 1e-9) for digest, (count, total) in self.took.items()}
+        size = {digest: math.log(self.cells[digest].size or 1.0) for digest in {*left, *took}}
+        x, y = np.array([[size[digest], math.log(seconds)] for digest, seconds in took.items()]).reshape(-1, 2).T
+        if not len(x) or (not np.ptp(x) and any(size[digest] > x[0] for digest in left)):
+            return None
+        growth = min(max(np.polyfit(x, y, 1)[0], 0.0), 3.0) if np.ptp(x) else 1.0  # of less than is known already
         total = 0.0
-        for digest, count in self.left.items():
-            mine = self.cells[digest]
-            same = [other for other in self.took if self.cells[other].cell.arm == mine.cell.arm]
-            known = [digest] if digest in self.took else same or list(self.took)
-            if count and not known:
-                return None
-            work = sum(self.took[other][0] * self.cells[other].size for other in known)
-            total += count * mine.size * sum(self.took[other][1] for other in known) / (work or 1.0)
-        return total / max(1, min(self.jobs, sum(self.left.values())))
+        for digest, count in left.items():
+            same = [other for other in took if self.cells[other].cell.arm == self.cells[digest].cell.arm]
+            known = [digest] if digest in took else same or list(took)
+            guesses = [took[other] * math.exp(growth * (size[digest] - size[other])) for other in known]
+            total += count * sum(guesses) / len(guesses)
+        return total / max(1, min(self.jobs, sum(left.values())))
 
 
 def duration(seconds: float | None) -> str:

@@ -39,9 +39,11 @@ def test_what_is_not_computed_yet_is_guessed_by_size_from_its_arm_or_from_all():
     guess = estimate({"a 100": 4})
     assert guess.remaining() is None
     guess.learn("b 10", 2, 4.0)
+    assert guess.remaining() is None, "how time grows with size is not known"
+    guess.learn("b 100", 1, 20.0)
     assert guess.remaining() == pytest.approx(4 * 20.0 / 2)
     guess.learn("a 10", 1, 5.0)
-    assert guess.remaining() == pytest.approx(4 * 50.0 / 2)
+    assert guess.remaining() == pytest.approx(4 * 5.0 * (20.0 / 10**0.5) / 2), "seconds at 10 are 2 and 5, at 100 20"
     guess.learn("a 100", 1, 30.0)
     assert guess.remaining() == pytest.approx(4 * 30.0 / 2)
     guess.left = {"a 100": 0}
