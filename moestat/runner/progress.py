@@ -42,12 +42,14 @@ class Estimate:
         if not len(x) or (not np.ptp(x) and any(size[digest] > x[0] for digest in left)):
             return None
         growth = min(max(np.polyfit(x, y, 1)[0], 0.0), 3.0) if np.ptp(x) else 1.0  # of less than is known already
-        total = 0.0
+        known: dict[str, list[float]] = {}  # arm -> seconds at size 1
+        for digest, seconds in took.items():
+            known.setdefault(self.cells[digest].cell.arm, []).append(seconds * math.exp(-growth * size[digest]))
+        guess = {arm: sum(values) / len(values) for arm, values in known.items()}
+        usual, total = sum(map(sum, known.values())) / len(took), 0.0
         for digest, count in left.items():
-            same = [other for other in took if self.cells[other].cell.arm == self.cells[digest].cell.arm]
-            known = [digest] if digest in took else same or list(took)
-            guesses = [took[other] * math.exp(growth * (size[digest] - size[other])) for other in known]
-            total += count * sum(guesses) / len(guesses)
+            at_one = guess.get(self.cells[digest].cell.arm, usual)
+            total += count * (took[digest] if digest in took else at_one * math.exp(growth * size[digest]))
         return total / max(1, min(self.jobs, sum(left.values())))
 
 
