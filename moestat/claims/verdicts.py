@@ -22,7 +22,7 @@ from moestat.claims.wording import AT_SCALE, VERDICTS, Word, rule, wording
 from moestat.rates import Cases, Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
-from moestat.study import hub, seal
+from moestat.study import seal
 from moestat.study.presets import named, runs_arms
 from moestat.study.seal import Seal, Written
 from moestat.study.spec import Claim, Scale, Study
@@ -76,11 +76,6 @@ def judge(ds: xr.Dataset, study: Study, preset: str) -> list[Verdict]:
     return judge_sealed(Evidence(ds, study, preset), None)[0]
 
 
-def judge_one(ds: xr.Dataset, study: Study, claim: Claim, preset: str) -> Verdict:
-    """Judge one claim."""
-    return judge_claim(Evidence(ds, study, preset), claim)
-
-
 def judge_sealed(
     evidence: Evidence, sealed: Seal | None, before: Mapping[str, Mapping[str, str]] | None = None
 ) -> tuple[list[Verdict], list[str]]:
@@ -120,10 +115,7 @@ def count_written(rows: Iterable[Mapping[str, Any]]) -> dict[Written, int]:
 def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
     """Judge one claim of a run: the number with its interval, what forbids a verdict, the region of the rule."""
     study, preset = evidence.study, evidence.preset
-    is_slope = claim.kind.startswith("slope")
-    if is_slope:
-        window = hub.window_of(study, preset, claim.variable, claim.over, claim.arm, claim)
-        claim = claim.model_copy(update={"window": window})
+    claim, is_slope = seal.settled(study, preset, claim), claim.kind.startswith("slope")
     scale = study.scale_of(preset, claim)
     about: dict[str, Any] = {name: getattr(claim, name) for name in ABOUT}
     about |= {"claim": claim.id, "group": claim.group or claim.id, "scale": scale}
