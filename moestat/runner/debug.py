@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from moestat.runner import begin, contract, worker
 from moestat.runner.request import Request
-from moestat.runner.run import cache_kept
 from moestat.status import Status
 from moestat.threads import one_thread
 
@@ -31,7 +30,7 @@ def debug(request: Request, say: Callable[[str], None]) -> Failure | None:
     begin.version_of(plan)  # refuses code that changed since it was imported
     context = begin.context_of(request, plan, Path(), begin.resolve_device(request.device, plan))
     cells = [group[0] for group in plan.by_digest.values()]
-    with cache_kept(), one_thread():
+    with worker.cache_kept(), one_thread():
         module = worker.enter_process(context)
         where = "what cells share"
         try:

@@ -27,7 +27,6 @@ from moestat.runner.request import Request
 from moestat.runner.shard import Variable
 from moestat.sentences import listed, nearest
 from moestat.status import Status
-from moestat.threads import one_thread
 
 SPREAD = 0.01
 """Share of the standard deviation over a cell's replicates below which a difference moves no verdict."""
@@ -98,14 +97,12 @@ def compute(plan: Plan, request: Request, planned: PlannedCell, replicate: int) 
     """Return the variables of one replicate, computed alone, attributes included; one that raises is a result, too."""
     version_of(plan)  # refuses code that changed since it was imported
     context = context_of(request, plan, Path(), resolve_device(request.device, plan))
-    module = worker.enter_process(context)
-    try:
-        with one_thread():
-            dataset = module.run(planned.cell, [replicate], device=context.device)
-        variables, attrs = contract.check(dataset, planned.cell, [replicate])
-        return variables | {name: Variable((), contract.as_array(value)) for name, value in attrs.items()}
-    except (Exception, SystemExit) as error:
-        return contract.failed([replicate], Status.RAISED, worker.describe(error))
+    with worker.cache_kept():
+        module = worker.enter_process(context)
+        variables, attrs, problem = worker.attempt(module, planned.cell, [replicate], context.device)
+    if problem:
+        return contract.failed([replicate], Status.RAISED, problem)
+    return variables | {name: Variable((), contract.as_array(value)) for name, value in attrs.items()}
 
 
 def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Comparison | None]:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,7 +97,7 @@ class _Run:
             begin.refuse_without_libraries(self.plan)
         self._save_manifest("running")
         try:
-            with cache_kept():
+            with worker.cache_kept():
                 self._compute(tasks)
         except KeyboardInterrupt as error:
             done, total = self.progress.done, self.progress.total
@@ -208,17 +207,6 @@ class _Run:
     def _save_manifest(self, state: str) -> None:
         known = self.root, self.request, self.plan, self.scan, self.code
         manifest_file.write_of(*known, state=state, notes=self.notes)
-
-
-@contextlib.contextmanager
-def cache_kept() -> Iterator[None]:
-    """Give the variable that names the cache its value back, which computing in this process changes."""
-    before = {name: os.environ[name] for name in ["MOESTAT_CACHE"] if name in os.environ}
-    try:
-        yield
-    finally:
-        os.environ.pop("MOESTAT_CACHE", None)
-        os.environ.update(before)
 
 
 def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Reporter | None = None) -> None:

@@ -16,7 +16,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -76,7 +76,7 @@ def compute(task: Task) -> Outcome:
     waiting = [task.replicates]
     while waiting:
         piece, started = waiting.pop(), time.perf_counter()
-        variables, attrs, problem = _attempt(module, task.cell, piece, task.context.device)
+        variables, attrs, problem = attempt(module, task.cell, piece, task.context.device)
         if problem and (half := len(piece) // 2):
             waiting += [piece[half:], piece[:half]]
             continue
@@ -121,7 +121,7 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}{': ' * bool(text)}{text}{experiments.place(error)}"
 
 
-def _attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> tuple[Any, Any, str]:
+def attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> tuple[Any, Any, str]:
     """Compute some replicates once; return variables, attributes, and what went wrong, in a sentence.
 
     Nothing of the attempt is left when it returns: a second one beside what an exception keeps would lack the memory.
@@ -169,6 +169,17 @@ def enter_process(context: Context) -> ModuleType:
         module = _modules[context] = experiments.load(context.module_name, context.module_name)
         _codes.setdefault(context.module_name, code_version(context.module_name))
     return module
+
+
+@contextlib.contextmanager
+def cache_kept() -> Iterator[None]:
+    """Give the variable that names the cache its value back, which computing in this process changes."""
+    before = {name: os.environ[name] for name in ["MOESTAT_CACHE"] if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.pop("MOESTAT_CACHE", None)
+        os.environ.update(before)
 
 
 def begin(context: Context) -> None:
