@@ -12,6 +12,8 @@ from typing import Any, Literal
 import array_api_compat
 import numpy as np
 
+from moestat import extras
+
 Array = Any
 """An array of any library that follows the array API standard (NumPy, CuPy, array-api-strict)."""
 
@@ -64,7 +66,7 @@ def resolve_device(device: str = "auto") -> Device:
 
 def _cuda_problem() -> str | None:
     """Say in one sentence why no CUDA device can be used, or return None when one can."""
-    hint = 'install the extra that matches your driver: pip install "moestat[cuda13]" or "moestat[cuda12]"'
+    hint = f"install the extra that matches your driver: {extras.command('cuda13')} (or cuda12)"
     try:
         import cupy
     except ImportError:

@@ -12,7 +12,7 @@ from test_studies import STUDIES
 from moestat import cli
 from moestat.claims import verdicts
 from moestat.report import csv_text, items, ledger, shipping, stored_runs
-from moestat.runner import manifest_file, records, results, verify
+from moestat.runner import manifest_file, records, replay, results
 from moestat.runner.request import Request
 from moestat.study import load, seal
 
@@ -74,7 +74,7 @@ def test_the_page_of_items_is_that_of_the_records(tmp_path):
 
 def _verified(study, preset, replicates=1):
     said = []
-    found = verify.verify(Request(study, preset, out=OUT), replicates, 0, said.append)
+    found = replay.verify(Request(study, preset, out=OUT), replicates, 0, said.append)
     assert found.holds, "\n".join([*said, *found.lines])
     return found
 

@@ -24,10 +24,9 @@ from moestat.claims.verdicts import judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.experiment import Source
 from moestat.report import csv_text, stored_runs, tables, write
-from moestat.runner import belongs, experiments, labels, manifest_file, needs, plan, records, results
+from moestat.runner import experiments, labels, manifest_file, needs, plan, records, results
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
-from moestat.runner.shard import Variable
 from moestat.study import load, seal
 from moestat.study.load import StudyFile
 from moestat.study.spec import Study
@@ -59,7 +58,6 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     request = Request(study=study, preset=preset, out=out)
     root = records.results_folder(out, study_file.name, preset)
     dataset = labels.described(records.read(root, study_file, request))
-    belongs.refuse_foreign(dataset, study_file, request, root)
     kept = manifest_file.read(root)
     _refuse_unfit(dataset, kept, root)
     small = _smaller(*_condensed(dataset, study_file, request, root), study_file.study, preset)
@@ -176,7 +174,7 @@ def _refuse_changed(dataset: xr.Dataset, content: bytes) -> None:
 
 
 def _difference(one: xr.DataArray, other: xr.DataArray) -> str:
-    return difference(*(Variable(tuple(map(str, array.dims)), array.values) for array in (one, other)))
+    return difference(one.values, other.values)
 
 
 def _manifest(kept: Mapping[str, Any], plain: Request, packed: bytes) -> dict[str, Any]:

@@ -7,8 +7,7 @@ know no NUL in a text and no slash in a name; gaps among integers are NaN, which
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,17 +51,20 @@ def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[
     known = [int(s) for s in Status if s is not Status.TIMED_OUT]  # which no experiment can say of itself
     if wrong := sorted({*dataset["status"].values.tolist()} - {*known}):
         raise ContractError(f"run() returned the status {wrong[0]!r}; allowed are {listed(known)}")
-    variables = {
-        str(name): _variable(name, array, cell, coord=name in dataset.coords)
-        for name, array in dataset.variables.items()
-        if name != "replicate"
-    }
-    variables["status"] = replace(variables["status"], values=variables["status"].values.astype(np.int64))
-    message = variables.get("message")
-    if message is not None and (message.dims != ("replicate",) or message.values.dtype.kind not in "OUT"):
+    if "message" in dataset and (
+        dataset["message"].dims != ("replicate",) or dataset["message"].dtype.kind not in "OUT"
+    ):
         raise ContractError("run() returned a 'message' that is not one text per replicate")
-    names = {*variables, *(str(dim) for dim in dataset.dims), *cell.coords, *OURS}
+    ours, variables = {*cell.coords, *OURS}, {}
+    for name, array in dataset.variables.items():
+        if name == "replicate":
+            continue
+        variables[str(name)] = made = _variable(array, coord=name in dataset.coords)
+        if problem := next(_problems(name, made, ours), ""):
+            raise ContractError(f"run() returned {show(name)}, which {problem}")
+    variables["status"] = Variable(("replicate",), dataset["status"].values.astype(np.int64))
     attrs: dict[Any, Any] = {key: _plain(value) for key, value in dataset.attrs.items()}
+    names = {*variables, *map(str, dataset.dims), *ours}
     for key, value in attrs.items():
         problem = _name_problem(key)
         if not problem and (not isinstance(value, str | int | float) or key in names):
@@ -81,11 +83,6 @@ def failed(replicates: Sequence[int], status: Status, message: str) -> dict[str,
     }
 
 
-def statuses(variables: Mapping[str, Variable]) -> list[int]:
-    """Return the status of each replicate."""
-    return [int(s) for s in variables["status"].values]
-
-
 def as_array(value: object) -> np.ndarray:
     """Return an attribute of a dataset, which is a property of the cell, as an array."""
     return np.asarray(value, dtype=object if isinstance(value, str) else None)
@@ -96,58 +93,55 @@ def readable(text: str) -> str:
     return text.replace("\0", "\\0").encode(errors="backslashreplace").decode()
 
 
-def _variable(name: object, array: xr.Variable, cell: Cell, *, coord: bool) -> Variable:
-    """Return one variable of an experiment's dataset, if it comes back from a results file as it is."""
-    if problem := _name_problem(name):
-        raise ContractError(f"run() returned a variable whose name {problem}")
-    if problem := next((problem for dim in array.dims if (problem := _name_problem(dim))), ""):
-        raise ContractError(f"run() returned {show(name)}, which has a dimension that {problem}")
-    taken = {*cell.coords, *OURS}
-    if name in taken or taken & {*array.dims} - {"replicate"}:
-        raise ContractError(f"run() returned '{name}' with dimensions {array.dims}, which are names of the grid")
-    if "replicate" in array.dims:
-        array = array.transpose("replicate", ...)
-    values = np.asarray(array.values)
-    problem = _values_problem(values)
-    if len(set(array.dims)) < values.ndim:
-        problem = f"has a dimension twice: {array.dims}"
-    elif not problem and coord and array.dims == (name,):
-        problem = _labels_problem(values)
-    attributes = {key: _plain(value) for key, value in array.attrs.items()}
-    objections = (attribute_problem(key, value) for key, value in attributes.items())
-    if problem := problem or next((f"has an attribute that {told}" for told in objections if told), ""):
-        raise ContractError(f"run() returned '{name}', which {problem}")
-    return Variable(dims=tuple(str(d) for d in array.dims), values=values, attrs=attributes, coord=coord)
-
-
-def _name_problem(name: object) -> str:
-    """Say why a name of a variable, dimension or attribute cannot be kept, or return an empty text."""
-    odd = ("", ".", "..")
-    if isinstance(name, str) and name.isprintable() and "/" not in name and name.strip() == name and name not in odd:
-        return "is '_nc4_non_coord_...', a name of netCDF's own" * name.startswith("_nc4_non_coord_")
-    return f"is {show(name)}; allowed are printable characters without '/', and without spaces around them"
-
-
 def attribute_problem(name: object, value: object) -> str:
     """Say why an attribute of a variable cannot be kept, or return an empty text."""
     if problem := _name_problem(name):
         return problem
-    if name in TAKEN or str(name).startswith("_"):
+    if name in TAKEN:
         return f"is {show(name)}, which readers of netCDF interpret or write themselves; choose another name"
     entries: list[Any] = value if isinstance(value, list) else [value]
-    if all(isinstance(entry, str) for entry in entries) and 1 <= len(entries) <= MOST_ENTRIES:
+    few = 1 <= len(entries) <= MOST_ENTRIES
+    if few and all(isinstance(entry, str) and readable(entry) == entry for entry in entries):
         if name == "units" and any("since" in entry for entry in entries):
             return f"'units' is {show(value)}, which readers of netCDF turn into dates; write it into 'long_name'"
-        problem = next((text for entry in entries if (text := _text_problem(entry))), "")
-        return f"'{name}' {problem}" if problem else ""
-    numbers = all(type(entry) is float or type(entry) is int and abs(entry) <= EXACT for entry in entries)
-    if numbers and 1 <= len(entries) <= MOST_ENTRIES:
+        return ""
+    if few and all(type(entry) is float or type(entry) is int and abs(entry) <= EXACT for entry in entries):
         return ""
     return f"'{name}' is {show(value)}; allowed are text, numbers, and lists of up to {MOST_ENTRIES} of one of them"
 
 
-def _text_problem(text: str) -> str:
-    return "" if readable(text) == text else f"holds what is no character: {show(text)}"
+def _variable(array: xr.Variable, *, coord: bool) -> Variable:
+    """Return a variable of a dataset as plain values, the replicates first."""
+    if "replicate" in array.dims and len(set(array.dims)) == array.ndim:
+        array = array.transpose("replicate", ...)
+    attrs = {key: _plain(value) for key, value in array.attrs.items()}
+    return Variable(tuple(map(str, array.dims)), np.asarray(array.values), attrs, coord)
+
+
+def _problems(name: object, variable: Variable, ours: set[str]) -> Iterator[str]:
+    """Say why a variable does not come back from a results file as it is."""
+    yield from filter(None, map(_name_problem, (name, *variable.dims)))
+    if name in ours or ours & {*variable.dims} - {"replicate"}:
+        yield f"has the dimensions {variable.dims}; names of the grid are taken"
+    if len(set(variable.dims)) < len(variable.dims):
+        yield f"has a dimension twice: {variable.dims}"
+    yield from filter(None, [_values_problem(variable.values)])
+    if variable.coord and variable.dims == (name,):  # labels are looked up by their value
+        labels = variable.values
+        if labels.dtype.kind == "c" or labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            yield "has a label that is no finite number or text"
+        if len(set(labels.tolist())) < labels.size:
+            yield "has a label twice"
+    for problem in (attribute_problem(key, value) for key, value in variable.attrs.items()):
+        if problem:
+            yield f"has an attribute that {problem}"
+
+
+def _name_problem(name: object) -> str:
+    """Say why a variable, dimension or attribute cannot be called so, or return an empty text."""
+    if isinstance(name, str) and name.isidentifier() and not name.startswith("_"):
+        return ""
+    return f"is called {show(name)}; allowed are letters, digits and '_', a letter first"
 
 
 def _values_problem(values: np.ndarray) -> str:
@@ -157,19 +151,13 @@ def _values_problem(values: np.ndarray) -> str:
         flat = values.ravel().tolist()
         if not all(isinstance(entry, str) for entry in flat):
             return "holds Python objects; allowed are numbers, truth values and text"
-        return next((problem for entry in flat if (problem := _text_problem(entry))), "")
+        odd = next((entry for entry in flat if readable(entry) != entry), None)
+        return "" if odd is None else f"holds what is no character: {show(odd)}"
     if kind not in "biufc" or kind in "fc" and values.dtype.itemsize > 8 * (1 + (kind == "c")):
         return f"is of type {values.dtype}; allowed are numbers of at most 64 bits, truth values and text"
     if kind in "iu" and values.size and max(abs(int(values.min())), int(values.max())) > EXACT:
         return "holds an integer beyond 2**53, which is not exact where gaps make floats of integers; return it as text"
     return ""
-
-
-def _labels_problem(labels: np.ndarray) -> str:
-    """Say why values cannot label a dimension, or return an empty text: labels are looked up by their value."""
-    if labels.dtype.kind == "c" or labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        return "has a label that is no finite number or text"
-    return "has a label twice" if len(set(labels.tolist())) < labels.size else ""
 
 
 def _plain(value: Any) -> Any:

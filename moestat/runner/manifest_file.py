@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ from moestat.study import seal
 from moestat.study.problems import path_text, problems
 
 if TYPE_CHECKING:
-    from moestat.runner.plan import Plan
     from moestat.runner.request import Request
     from moestat.runner.store import Scan
 
@@ -95,23 +93,20 @@ def cached(root: Path) -> dict[str, Any]:
         return {}
 
 
-def write_of(root: Path, request: Request, plan: Plan, scan: Scan, code: Mapping[str, str], **more: Any) -> None:
-    """Put the manifest of the folder ``root`` in place."""
-    cells = []
-    sealed = seal.read(root)
-    for planned in plan.cells:
-        entries = scan.usable.get(planned.digest, [])
-        cells.append(
-            {
-                "arm": planned.cell.arm,
-                "coords": dict(planned.cell.coords),
-                "digest": planned.digest,
-                "replicates": sum(scan.done(planned.digest)),
-                "failed": len(scan.failures(planned.digest)),
-                "seconds": round(sum(entry.seconds for entry in entries), 3),
-                "shards": sorted(f"{entry.path.parent.name}/{entry.path.name}" for entry in entries),
-            }
-        )
+def write_of(request: Request, scan: Scan, **more: Any) -> None:
+    """Put the manifest of the folder of a scan in place."""
+    plan, sealed = scan.plan, seal.read(scan.root)
+    cells = [
+        {
+            "arm": planned.cell.arm,
+            "coords": dict(planned.cell.coords),
+            "digest": planned.digest,
+            "replicates": len(scan.done(planned.digest)),
+            "failed": len(scan.failures(planned.digest)),
+            "seconds": round(sum(entry.provenance["seconds"] for entry in scan.usable.get(planned.digest, [])), 3),
+        }
+        for planned in plan.cells
+    ]
     content = {
         "study": plan.study_file.name,
         "file": plan.study_file.shown,
@@ -123,10 +118,10 @@ def write_of(root: Path, request: Request, plan: Plan, scan: Scan, code: Mapping
         "command": request.command(),
         "versions": origin.versions(scan.used),
         "origins": [facts | {"replicates": count} for facts, count in origin.groups(scan.used)],
-        "code": dict(code),
+        "code": dict(scan.code),
         "rules": sealed.digest if sealed is not None else "",
         "quarantined": list(scan.quarantined),
         "cells": cells,
         "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
-    files.write_json(root / NAME, content | more)
+    files.write_json(scan.root / NAME, content | more)

@@ -11,7 +11,7 @@ import time
 import pytest
 from machine import command, environment, finished, inside, results, write_study
 
-from moestat.runner import pool
+from moestat.runner import cluster as clusters
 from moestat.status import Status
 
 pytest.importorskip("distributed")
@@ -140,7 +140,7 @@ def test_a_block_that_kills_every_worker_is_recorded_and_the_rest_goes_on(tmp_pa
 
 
 def test_a_scheduler_that_is_not_there_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(pool, "PATIENCE", "1s")
+    monkeypatch.setattr(clusters, "PATIENCE", "1s")
     study = write_study(tmp_path)
     words = (study, "--out", tmp_path, "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9", "--no-report")
     code, _, err = inside(*words)

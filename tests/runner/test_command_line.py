@@ -42,7 +42,7 @@ def test_one_command_gives_everything(toy):
     assert "mean-rate" in done.stdout and "Claims: " in done.stdout and "report.html" in done.stdout
     assert len(done.stdout.splitlines()) < 25 and "Rates" not in done.stdout, "the answer alone"
     assert "48 of 48 replicates (100 %), 0 failed" in done.stderr and "\x1b" not in done.stderr
-    assert not list(root.glob("running/*")) and not list(root.glob("locks/*.json"))
+    assert not list(root.glob("running/*")) and not list(root.glob("locks/*.txt"))
     with xr.open_dataset(root / "results.nc") as dataset:
         attrs = dataset.attrs
         assert dict(dataset.sizes) == {"arm": 2, "n": 4, "replicate": 6, "expert": 2}
@@ -197,11 +197,11 @@ def test_settings_are_merged_in_a_stated_order(tmp_path):
 def test_large_cells_come_first_and_the_blocks_are_exact(tmp_path):
     made = plan.make(load.read(write_study(tmp_path, grid="n = [10, 90, 40]", replicates=7, block=3)))
     blocks = list(made.blocks())
-    sizes = [block.planned.cell.coords["n"] for block in blocks]
+    sizes = [planned.cell.coords["n"] for planned, _ in blocks]
     assert sizes == [*[90] * 6, *[40] * 6, *[10] * 6]
     assert made.total == 6 * 7
     for planned in made.cells:
-        mine = [r for block in blocks if block.planned.digest == planned.digest for r in block.replicates]
+        mine = [r for cell, replicates in blocks if cell.digest == planned.digest for r in replicates]
         assert mine == list(range(7))
 
 

@@ -34,17 +34,6 @@ def test_coordinates_of_atoms_are_labels_where_all_cells_agree():
     assert ds["theta"].attrs["long_name"] == "fitted parameters"
 
 
-def test_arms_with_other_scores_have_names_of_their_own():
-    made = plan.make(load.read("partial_quadratic"), "quick")
-    widest = max(cell.cell.settings["d"] for cell in made.cells)
-    size = 2 + 2 * widest + widest * (widest + 1) // 2
-    ds = labels.attach(results(made, size), REGRESSION, made.cells)
-    assert "coordinate" not in ds.coords and ds["coordinate_name"].dims == ("arm", "coordinate")
-    rows = {tuple(name for name in row if name) for row in ds["coordinate_name"].values}
-    assert {row[:2] for row in rows} == {("c", "b1"), ("c", "A11")}, "with and without the linear part of the score"
-    assert all(row[-1] == "beta" for row in rows)
-
-
 def test_variables_say_what_they_are_and_what_an_experiment_says_itself_stays():
     made = plan.make(load.read("sigmoid_vs_softmax"), "quick")
     ds = results(made, 12)

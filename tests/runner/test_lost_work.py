@@ -123,7 +123,7 @@ class Blaming(pool.Here):
 
 
 def test_who_was_only_beside_a_death_is_tried_alone_before_it_is_recorded(tmp_path):
-    context = worker.Context("toy", (), str(tmp_path), "", "cpu")
+    context = worker.Context("toy", (), str(tmp_path), "", "cpu", {})
     tasks = [worker.Task(context, Cell("toy", 1, "mean", {}, {}), "d" * 64, [2 * n, 2 * n + 1]) for n in range(2)]
     blaming = Blaming()
     outcomes = list(pool.run(blaming, tasks, lambda text: None))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from machine import inside, results, shards, write_study
 
+from moestat.experiment import Cell
 from moestat.runner import shard
 
 VALUES = {
@@ -15,19 +16,8 @@ VALUES = {
     "loss": shard.Variable(("replicate", "step"), np.arange(6.0).reshape(3, 2)),
     "message": shard.Variable(("replicate",), np.array(["", "é", "a\nb"], dtype=object)),
 }
-CONTENT = shard.encode(
-    cell='{"seed":1,"settings":{}}',
-    arm="x",
-    coords={"n": 10},
-    code={"toy": "abc"},
-    replicates=range(3, 6),
-    status=[0, 0, 0],
-    variables=VALUES,
-    attrs={"policy": "near"},
-    seconds=0.5,
-    created=0.0,
-    device="cpu",
-)
+CELL = Cell("toy", 1, "x", {"n": 10}, {})
+CONTENT = shard.encode(CELL, range(3, 6), VALUES, {"policy": "near"}, {"toy": "abc"}, {"seconds": 0.5})
 
 
 def run(study, out, *words):

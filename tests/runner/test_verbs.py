@@ -15,7 +15,7 @@ import moestat
 from moestat import cli_options
 from moestat.errors import InputError
 from moestat.report import variables
-from moestat.runner import experiments, labels, settings_table
+from moestat.runner import experiments, labels
 from moestat.study import load
 
 GRID = "n = [10, 20, 40, 100, 160]"
@@ -39,8 +39,8 @@ def test_a_new_study_plans_and_is_never_overwritten(tmp_path, monkeypatch):
 def test_every_setting_and_variable_of_every_experiment_is_explained():
     common = set(labels.texts_of(""))
     for name in experiments.own_experiments():
-        about, rows = settings_table.of_experiment(name)
-        assert about == settings_table.about(name) != "", name
+        about, rows = experiments.described(name)
+        assert about == experiments.about(name) != "", name
         assert [row.key for row in rows if not row.meaning or not row.kind] == [], name
         assert [row for row in variables.of_experiment(name) if row.name not in common and row.meaning], name
 
