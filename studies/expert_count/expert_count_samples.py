@@ -1,9 +1,9 @@
 """Figures 1 and 2 of expert-count with the printed learning rates, where samples are few enough for experts to err.
 
-As `expert_count_printed`, preset `paper`, with 500 and 1000 samples at P = 4, 20 / eta steps and ten seeds. The router's
-rates are the printed ones for each M, which the paper tuned at its own n: a comparison of M = 64 with fewer hangs on
-them, and is ours. The accuracy after the last step is not the best on the way: steps of constant length throw single
-runs of CNN experts back late, the more experts the more of them.
+As `expert_count_printed`, preset `paper`, with 500 and 1000 samples at P = 4, 20 / eta steps and ten seeds. The router
+has the printed rates for each M, tuned at the paper's own n: a comparison of M = 64 with fewer hangs on them, and is
+ours. The accuracy after the last step is not the best on the way: steps of constant length throw single runs of CNN
+experts back late, the more experts the more of them.
 
 A run whose routing fails is inaccurate and has a high entropy whatever its M; that entropy mirrors accuracy along M is
 decided only where exchanging the M within seeds does not do as much.

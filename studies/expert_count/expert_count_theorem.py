@@ -4,11 +4,10 @@ Theorem 1 is about M between Theta(K log K log log d) and Theta(sigma_0^-0.075):
 d = 50 and sigma_0 = 0.3, and empty at every size that can be run. M = 8 stands for it, with eta = 0.01 and eta_r =
 0.1 M^2 eta, which came nearest in a trial with another seed. Inside the range of sigma_0, from d^(-1/3) on, o(1) is
 judged by what happens from d = 50 to d = 200; the preset same-n holds the sample size, and sigma_0 as well. The arms
-from sigma_0 = 0.1 downwards are below that range. The arms of `long` have M = 16 and four
-constants in eta_r = Theta(M^2) eta. For Theorem 2 the arms of `ends` compare M = 128 with 16.
+from sigma_0 = 0.1 downwards are below that range; those of `long` have M = 16 and four constants in eta_r.
 
 An expert's best cluster is the one on which it errs least after the training; where several are equal its load
-decides. That the test error falls with d says nothing about routing: one expert without a router has the same.
+decides. A test error that falls with d says nothing of routing: one expert without a router has the same.
 Training and test accuracy, errors of experts on a cluster and the share of samples at an expert whose best cluster is
 theirs should come to 1, 1, 0 and 1.
 """

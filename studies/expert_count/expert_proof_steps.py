@@ -6,12 +6,12 @@ above d and sigma_0^-3; the range of M is empty. What is O~(sigma_0^a) is judged
 supported from a log 3 on, open from 0.8 of that, where logarithms may be, and constants drop out.
 
 Lemmas 14 and 15 count from T^(m), when a gradient comes to M^2 sigma_0^1.8. With M = 8 none does (`threshold`), with
-M = 1 it is there before the first step (`threshold-one`), so that M = 1 judges them; its level in Lemma 15 is below what
-the start alone has. Lemma 14 gives every patch (1 - sigma_0^0.2) of the norm over all P; by Cauchy and Schwarz the least
-of P patches has at most P^(-1/2) (`l14-most-*`), so that for sigma_0 below 1/32 and P = 4 it cannot hold.
+M = 1 it is there before the first step (`threshold-one`), so that M = 1 judges them; the level of Lemma 15 is below
+what the start alone has. Lemma 14 gives every patch (1 - sigma_0^0.2) of the norm over all P; by Cauchy and Schwarz
+the least of P patches has at most P^(-1/2) (`l14-most-*`), so that for sigma_0 below 1/32 and P = 4 it cannot hold.
 
-Routing probabilities are computed for 200 of the samples. Of Lemmas 12, 18 and 23 the summaries alone speak: what they
-subtract or rest on is larger than what they claim, or is not reached, at these sizes.
+Of Lemmas 12, 18 and 23 the summaries alone speak: what they subtract or rest on is larger than what they claim, or is
+not reached, at these sizes.
 """
 
 from moestat import Study

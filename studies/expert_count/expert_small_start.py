@@ -6,8 +6,8 @@ the only number of experts below sigma_0^-0.075. *Inside* Theorem 1's range of s
 for d = 50, 200 and 800. *Below* it, d stays 50 and sigma_0 goes to 0.001; by inequality (57) an output on the own
 cluster is sigma_0^1.5 against J P M^3 sigma_0^3 from all other neurons, a thousandth at 0.001 and M = 1.
 
-The limit is one of n as well, which is 16 000 throughout: with fewer samples the error stops falling earlier. The error
-on other clusters is a mean over experts and clusters, where the lemma is about each; an untrained expert errs in half of
+The limit is one of n as well, which is 16 000 throughout: with fewer samples the error stops falling earlier. That on
+other clusters is a mean over experts and clusters, where the lemma is about each; an untrained expert errs in half of
 the cases, so that 1/6 says little.
 """
 

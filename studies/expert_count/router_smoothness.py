@@ -1,8 +1,8 @@
 """How smooth is noisy top-1 routing? (expert-count, Lemma 1).
 
 Expert m is chosen when h_m + r_m is the largest, r i.i.d. Unif[0, 1]. For two score vectors at max-norm distance 0.05
-the probabilities are simulated with 20 000 draws of the noise, and computed exactly by quadrature. Scores are random, of
-standard deviation 0.5 or 0.05, and moved in a random direction; or they are tied, the worst case, and one expert is
+the probabilities are simulated with 20 000 draws of the noise, and computed exactly by quadrature. Scores are random,
+of standard deviation 0.5 or 0.05, and moved in a random direction; or they are tied, the worst case, and one expert is
 raised while the others are lowered.
 
 The factor is 2 whatever M is, by the argument in :mod:`studies.expert_count.parts.routing_noise`, and may take the

@@ -1,7 +1,7 @@
 """Algorithm 1 on the CPU, compiled: one member's parameters, moved step by step.
 
-The plain code (``SortedExperts``) is its reference and its fallback; the two agree
-to rounding. A routing that is decided by the last digit can then go the other way, as on another machine.
+The plain code, :func:`studies.expert_count.parts.cubic_experts.gradient`, is its reference and its fallback; the two
+agree to rounding. A routing that is decided by the last digit can then go the other way, as on another machine.
 """
 
 from __future__ import annotations

@@ -25,8 +25,11 @@ DRAWS = 4000  # draws of replicates, and exchanges of the values of M
 
 def difference(ds: xr.Dataset, claim: Claim, *, after: int) -> Estimate:
     """Estimate how much larger ``claim.variable`` is at ``claim.at`` than at ``versus_at``, paired by replicate."""
-    both = claim.model_copy(update={"versus": claim.arm})
-    return rules.gap(_fresh(ds, after), both, over=())
+    kept = _fresh(ds, after)
+    found = rules.gap(kept, claim.model_copy(update={"versus": claim.arm}), over=())
+    left_out = ds.sizes["replicate"] - kept.sizes["replicate"]
+    note = f"{found.note}, paired" + (f"; {left_out} that chose the run are left out" if left_out else "")
+    return replace(found, note=note, subject=f"The difference of {claim.variable}")
 
 
 def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, after: int) -> Estimate:
