@@ -11,7 +11,7 @@ sigma_0; where two of them disagree the paper's settings would decide, and are n
 
 from moestat import Study
 from moestat.study.rules import difference
-from studies.expert_count.parts.curve import COUNTS, EXPERTS, HIGHER, SETTINGS, over_experts, over_steps
+from studies.expert_count.parts.curve import COUNTS, EXPERTS, HIGHER, SETTINGS, over_experts
 
 study = Study(
     "How many experts? Accuracy and dispatch entropy against M",
@@ -58,8 +58,3 @@ for key, (experts, _, peak) in EXPERTS.items():
     )
 
 study.figure(**over_experts("{}-*", title="Accuracy and dispatch entropy after the last step"))
-study.figure(
-    **over_steps(
-        {f"{name}, P = {p}": dict(arms=[f"{key}-{p}"]) for p in [4, 8] for key, (name, _, _) in EXPERTS.items()}
-    )
-)

@@ -11,17 +11,7 @@ learning after 40 / eta (`settled-mlp-8-8`), and single CNN experts fall back un
 
 from moestat import Study
 from moestat.study.rules import difference, function, mean
-from studies.expert_count.parts.curve import (
-    BECAUSE,
-    COUNTS,
-    EXPERTS,
-    HIGHER,
-    LOWER,
-    SETTINGS,
-    WHEN,
-    over_experts,
-    over_steps,
-)
+from studies.expert_count.parts.curve import BECAUSE, COUNTS, EXPERTS, HIGHER, LOWER, SETTINGS, WHEN, over_experts
 
 RULES = "studies.expert_count.parts.rules"
 GENERAL = "moestat.claims.rules"
@@ -214,7 +204,19 @@ study.ours(
 
 study.figure(**over_experts("{}-*", title="Accuracy and dispatch entropy after the last step, printed rates"))
 study.figure(
-    **over_steps(
-        {f"{name}, P = {p}": dict(arms=[f"{key}-{p}"]) for p in [4, 8] for key, (name, _, _) in EXPERTS.items()}
-    )
+    "accuracy-over-steps",
+    kind="lines",
+    title="Test accuracy over the steps, printed rates",
+    x="step",
+    xlabel="step",
+    hue="experts",
+    logx=False,
+    logy=False,
+    panels=[
+        dict(title=f"{name}, P = {p}", arms=[f"{key}-{p}"], variable="accuracy", ylabel="test accuracy")
+        for p in [4, 8]
+        for key, (name, _, _) in EXPERTS.items()
+    ],
+    options=dict(within=dict(accuracy=[0, 1])),
+    caption="Whether the training has settled where it ends; P = 8 in the presets short and eight.",
 )

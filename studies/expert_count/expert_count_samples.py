@@ -11,17 +11,7 @@ decided only where exchanging the M within seeds does not do as much.
 
 from moestat import Study
 from moestat.study.rules import difference, function, mean
-from studies.expert_count.parts.curve import (
-    BECAUSE,
-    COUNTS,
-    EXPERTS,
-    HIGHER,
-    LOWER,
-    SETTINGS,
-    WHEN,
-    over_experts,
-    over_steps,
-)
+from studies.expert_count.parts.curve import BECAUSE, COUNTS, EXPERTS, HIGHER, LOWER, SETTINGS, WHEN, over_experts
 
 RULES = "studies.expert_count.parts.rules"
 GENERAL = "moestat.claims.rules"
@@ -167,12 +157,3 @@ for n, presets in [(500, ["*"]), (1000, ["paper"])]:
         )
 
 study.figure(**over_experts("{}", title="Accuracy and dispatch entropy after the last step, printed rates", hue="n"))
-study.figure(
-    **over_steps(
-        {
-            f"{name}, n = {n}": dict(arms=[key], at=dict(n=n))
-            for n in [500, 1000]
-            for key, (name, _, _) in EXPERTS.items()
-        }
-    )
-)

@@ -10,7 +10,7 @@ Where the claims of `peak` and `smaller` disagree, `peak` decides.
 
 from moestat import Study
 from moestat.study.rules import difference, function, mean
-from studies.expert_count.parts.curve import BECAUSE, COUNTS, EXPERTS, HIGHER, LOWER, SETTINGS, over_experts, over_steps
+from studies.expert_count.parts.curve import BECAUSE, COUNTS, EXPERTS, HIGHER, LOWER, SETTINGS, over_experts
 
 RULES = "studies.expert_count.parts.rules"
 
@@ -180,8 +180,3 @@ for tag, start, presets, at_full_size, after in [
 
 title = "Accuracy and dispatch entropy after the last step, printed rates, by the start"
 study.figure(**over_experts("{}", title=title, hue="start_scale"))
-study.figure(
-    **over_steps(
-        {f"{name}, sigma_0 = 0.3": dict(arms=[key], at=dict(start_scale=0.3)) for key, (name, _, _) in EXPERTS.items()}
-    )
-)

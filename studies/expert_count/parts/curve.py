@@ -1,8 +1,7 @@
-"""What the studies of Figures 1 and 2 share: settings, what the paper says of each kind of expert, and the figures."""
+"""What the studies of Figures 1 and 2 share: settings, what the paper says of each kind of expert, and the figure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 SETTINGS = dict(clusters=4, dimension=50, neurons=8, test_samples=4000, start="equal", expert_rate=0.001) | dict(
@@ -44,23 +43,4 @@ def over_experts(pattern: str, **keys: Any) -> dict[str, Any]:
         },
         "caption": "Figs. 1 and 2 of the paper, whose bars are standard deviations of five runs. log K is the entropy "
         "of random routing; below K log K experts some cluster is likely to have none at the start.",
-    }
-
-
-def over_steps(panels: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the figure of accuracy over the steps: titles of panels, and what is in each."""
-    return {
-        "name": "accuracy-over-steps",
-        "kind": "lines",
-        "title": "Test accuracy over the steps: whether the training has settled where it ends",
-        "x": "step",
-        "xlabel": "step",
-        "hue": "experts",
-        "logx": False,
-        "logy": False,
-        "panels": [
-            {"title": title, "variable": "accuracy", "ylabel": "test accuracy", **panel}
-            for title, panel in panels.items()
-        ],
-        "options": {"within": {"accuracy": [0, 1]}},
     }

@@ -63,7 +63,6 @@ def test_errors_by_cluster(xp):
 def test_what_experts_know(xp):
     error = xp.asarray([[0.0, 0.5, 0.4], [0.2, 0.2, 0.2]])
     load = xp.asarray([0.75, 0.25])
-    assert float(expert_knowledge.best_cluster_error(error)) == pytest.approx(0.1)
     assert float(expert_knowledge.specialisation(error, load)) == pytest.approx(0.75 * 0.45)
     own, others = expert_knowledge.own_cluster(error, xp.asarray([1, 0]))
     np.testing.assert_allclose(np.asarray(own), [0.5, 0.2])
