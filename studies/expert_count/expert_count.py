@@ -23,9 +23,7 @@ study = Study(
     scale="reduced",
     settings=dict(SETTINGS, n=8000, steps=400, records=21, input_scale=10.0, start_scale=0.01),
     grid=dict(experts=COUNTS),
-    summaries=[
-        *("last_accuracy", "best_accuracy", "last_entropy", "last_experts_used", "last_specialisation", "best_step")
-    ],
+    summaries=["last_accuracy", "best_accuracy", "last_entropy", "last_experts_used", "best_step"],
 )
 
 study.preset(
