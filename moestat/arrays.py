@@ -30,27 +30,15 @@ class DeviceError(RuntimeError):
 
 
 def namespace(*arrays: Array) -> Any:
-    """Return the array API namespace that all of ``arrays`` belong to.
-
-    Raises
-    ------
-    TypeError
-        If the arrays come from different libraries.
-    """
+    """Return the array API namespace that all of ``arrays`` belong to; TypeError if they belong to several."""
     return array_api_compat.array_namespace(*arrays)
 
 
 def resolve_device(device: str = "auto") -> Device:
     """Turn ``"auto"``, ``"cpu"`` or ``"cuda"`` into a device that works here.
 
-    ``"auto"`` takes the GPU when CuPy is installed and a device computes, and the CPU otherwise.
-
-    Raises
-    ------
-    ValueError
-        If ``device`` is none of the three names.
-    DeviceError
-        If ``"cuda"`` is asked for and cannot be used.
+    ``"auto"`` takes the GPU when CuPy is installed and a device computes, and the CPU otherwise. Raises ValueError for
+    any other name, and DeviceError if ``"cuda"`` is asked for and cannot be used.
     """
     if device not in DEVICES:
         raise ValueError(f"device is {device!r}; allowed are {', '.join(DEVICES)}")

@@ -96,7 +96,9 @@ def no_truth_value(field: FieldInfo | None) -> str:
 class SettingsModel(BaseModel):
     """Base of every experiment's ``Settings``: immutable; it refuses unknown keys, and truth values for numbers."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", protected_namespaces=(), use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -149,7 +151,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Source:
-    """The results of a study that another one reads: their file and its SHA-256, and the command that makes them."""
+    """Results that another study reads: their file and its SHA-256, and the command that makes them."""
 
     path: Path
     sha256: str
@@ -174,39 +176,27 @@ def assemble(
     replicates : sequence of int
     values : mapping of arrays, or one mapping per replicate
         Name -> values, the replicate axis first; or what each replicate gave, with the same names.
-    dims : mapping, optional
-        Name -> the dimensions after ``replicate``; none if left out.
+    dims, attrs : mapping, optional
+        Name -> the dimensions after ``replicate``, and attributes (``long_name``, ``units``, ``measurement``).
     coords : mapping, optional
         Labels of the experiment's own dimensions; texts become objects, as netCDF wants them.
-    attrs : mapping, optional
-        Name -> attributes of the variable, e.g. ``long_name``, ``units``, ``measurement``.
-    finished : str, optional
-        The sentence of replicates that cannot fail: with it, all of them have the status ``CONVERGED``.
-    iterations : int
-        Beside ``finished``: what was done in each replicate (steps, draws, points).
+    finished, iterations : str and int, optional
+        The sentence of replicates that cannot fail, which all get the status ``CONVERGED``, and what was done in each.
     """
     import xarray as xr
 
     own, about = dims or {}, attrs or {}
     if not isinstance(values, Mapping):
         values = {name: np.array([row[name] for row in values]) for name in values[0]}
+    if finished:
+        same = {"status": int(Status.CONVERGED), "message": finished, "iterations": iterations}
+        values = {**values, **{name: np.full(len(replicates), value) for name, value in same.items()}}
     variables = {
         name: (("replicate", *own.get(name, ())), array, dict(about.get(name, {}))) for name, array in values.items()
     }
-    if finished:
-        count = len(replicates)
-        variables |= {
-            "status": (("replicate",), np.full(count, int(Status.CONVERGED)), {}),
-            "message": (("replicate",), np.full(count, finished), {}),
-            "iterations": (("replicate",), np.full(count, iterations), {}),
-        }
-    labels = {name: _labels(value) for name, value in (coords or {}).items()}
+    labels = {name: np.asarray(value) for name, value in (coords or {}).items()}
+    labels = {name: array.astype(object) if array.dtype.kind == "U" else array for name, array in labels.items()}
     return xr.Dataset(variables, coords={"replicate": np.asarray(replicates, dtype=np.int64), **labels})
-
-
-def _labels(values: Any) -> np.ndarray:
-    array = np.asarray(values)
-    return array.astype(object) if array.dtype.kind == "U" else array
 
 
 def require_torch() -> None:

@@ -51,9 +51,8 @@ def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[
     known = [int(s) for s in Status if s is not Status.TIMED_OUT]  # which no experiment can say of itself
     if wrong := sorted({*dataset["status"].values.tolist()} - {*known}):
         raise ContractError(f"run() returned the status {wrong[0]!r}; allowed are {listed(known)}")
-    if "message" in dataset and (
-        dataset["message"].dims != ("replicate",) or dataset["message"].dtype.kind not in "OUT"
-    ):
+    message = dataset.get("message")
+    if message is not None and (message.dims != ("replicate",) or message.dtype.kind not in "OUT"):
         raise ContractError("run() returned a 'message' that is not one text per replicate")
     ours, variables = {*cell.coords, *OURS}, {}
     for name, array in dataset.variables.items():

@@ -124,7 +124,7 @@ def place(error: BaseException) -> str:
     return f" ({os.path.basename(frames[-1][0])} line {frames[-1][1]})"
 
 
-# -- what an experiment computes, and its settings, in words ------------------------------------------------------------
+# -- what an experiment computes, and its settings, in words ----------------------------------------------------------
 
 LIMITS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
 LIMITS |= {"pattern": "like"}

@@ -33,8 +33,7 @@ from moestat.status import Status
 from moestat.study import load
 
 SPREAD, FEWEST = 0.01, 3
-"""Share of the standard deviation over a cell's replicates below which a difference moves no verdict; fewer than so many
-replicates tell none."""
+"""Share of the standard deviation over a cell's replicates, so many at least, below which nothing moves a verdict."""
 KINDS = {
     "other": "another result",
     "close": "rounding, or less than 1 % of the spread over replicates",
@@ -83,7 +82,7 @@ def compute(plan: Plan, request: Request, planned: PlannedCell, replicate: int) 
     return variables | {name: Variable((), contract.as_array(value)) for name, value in attrs.items()}
 
 
-# -- one replicate ------------------------------------------------------------------------------------------------------
+# -- one replicate ----------------------------------------------------------------------------------------------------
 
 
 def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Comparison | None]:
@@ -170,7 +169,7 @@ def origins(kept: Mapping[str, Any], device: str) -> tuple[list[str], list[str]]
     return elsewhere, lines
 
 
-# -- a sample of a record -----------------------------------------------------------------------------------------------
+# -- a sample of a record ---------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -259,7 +258,7 @@ def certify(found: Verification) -> str:
     return f"{found.folder}: certified at {verified['commit']}"
 
 
-# -- how far a replicate is from what is stored -------------------------------------------------------------------------
+# -- how far a replicate is from what is stored -----------------------------------------------------------------------
 
 
 def compare(

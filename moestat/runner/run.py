@@ -164,14 +164,16 @@ class _Run:
     def _compute(self, tasks: list[worker.Task]) -> None:
         cells = {task.digest: task.cell for task in tasks}.values()
         shared = begin.prerequisites(self.plan.experiment, cells, self._note)
-        with pool.opened(self.request, self.context, len(tasks), self.progress.say) as workers:
-            with self._progress(tasks, workers.jobs) as self.progress:
-                if shared:
-                    self.progress.say(f"{len(shared)} results that cells share come first")
-                pool.run_prepare(workers, self.context, shared, self._note)
-                with contextlib.closing(pool.run(workers, tasks, self._note)) as outcomes:
-                    for outcome in outcomes:
-                        self._take(outcome)
+        with (
+            pool.opened(self.request, self.context, len(tasks), self.progress.say) as workers,
+            self._progress(tasks, workers.jobs) as self.progress,
+        ):
+            if shared:
+                self.progress.say(f"{len(shared)} results that cells share come first")
+            pool.run_prepare(workers, self.context, shared, self._note)
+            with contextlib.closing(pool.run(workers, tasks, self._note)) as outcomes:
+                for outcome in outcomes:
+                    self._take(outcome)
 
     def _progress(self, tasks: list[worker.Task], jobs: int = 1) -> Progress:
         request, tally = self.request, self.scan.tally()
