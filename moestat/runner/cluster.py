@@ -42,7 +42,6 @@ class Cluster(Here):
         except (OSError, ValueError) as error:
             raise UserError(f"no dask scheduler answers at {scheduler!r}: {_flat(error)}") from None
         workers = self.client.ncores()  # a cluster may start them only when there is work
-        self.jobs = max(1, sum(workers.values()))
         self.looked = time.monotonic()  # when workers were looked for, and below when they were there
         self.seen = self.looked if workers else math.inf
         if not workers:

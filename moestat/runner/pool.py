@@ -54,8 +54,6 @@ class Lost:
 class Here:
     """The process that runs the study; and what every pool has."""
 
-    jobs = 1
-
     def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         """Yield the results in the order in which they are done, :class:`Lost` for what was lost with a worker."""
         return (function(*argument) for argument in arguments)
@@ -71,12 +69,11 @@ class Crew(Here):
     """
 
     def __init__(self, context: Context, environments: Sequence[Mapping[str, str]], timeout: float | None) -> None:
-        self.jobs = len(environments)
         self.members = [_Member(context, environment, timeout) for environment in environments]
         self.idle: queue.SimpleQueue[_Member] = queue.SimpleQueue()
         for member in self.members:
             self.idle.put(member)
-        self.threads = ThreadPoolExecutor(self.jobs)
+        self.threads = ThreadPoolExecutor(len(environments))
         self.futures: list[Future[Any]] = []
 
     def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +21,7 @@ from moestat import files, versions
 from moestat.errors import InputError, UserError
 from moestat.runner import begin, collect, labels, lock, manifest_file, needs, origin, pool, results, store, worker
 from moestat.runner import plan as plans
-from moestat.runner.progress import Estimate, Progress
+from moestat.runner.progress import Progress
 from moestat.runner.request import Request
 from moestat.status import Status
 from moestat.study import seal
@@ -166,7 +165,7 @@ class _Run:
         shared = begin.prerequisites(self.plan.experiment, cells, self._note)
         with (
             pool.opened(self.request, self.context, len(tasks), self.progress.say) as workers,
-            self._progress(tasks, workers.jobs) as self.progress,
+            self._progress(tasks) as self.progress,
         ):
             if shared:
                 self.progress.say(f"{len(shared)} results that cells share come first")
@@ -175,19 +174,16 @@ class _Run:
                 for outcome in outcomes:
                     self._take(outcome)
 
-    def _progress(self, tasks: list[worker.Task], jobs: int = 1) -> Progress:
-        request, tally = self.request, self.scan.tally()
-        left: Counter[str] = Counter()
-        for task in tasks:
-            left[task.digest] += len(task.replicates)
-        estimate = Estimate(self.plan.cells, left, jobs)
-        for digest, entries in self.scan.usable.items():
-            for entry in entries:
-                estimate.learn(digest, len(entry.replicates), entry.provenance["seconds"])
-        title, total, failed = f"{self.plan.study_file.name}/{request.preset}", tally["replicates"], tally["failed"]
-        if request.part is not None:
-            title, total, failed = f"{title}/{request.part_name}", left.total(), 0
-        return Progress(title, estimate, total=total, done=total - left.total(), failed=failed, quiet=request.quiet)
+    def _progress(self, tasks: list[worker.Task]) -> Progress:
+        tally, left = self.scan.tally(), sum(len(task.replicates) for task in tasks)
+        title, total, failed = (
+            f"{self.plan.study_file.name}/{self.request.preset}",
+            tally["replicates"],
+            tally["failed"],
+        )
+        if self.request.part is not None:
+            title, total, failed = f"{title}/{self.request.part_name}", left, 0
+        return Progress(title, total=total, done=total - left, failed=failed, quiet=self.request.quiet)
 
     def _take(self, outcome: worker.Outcome) -> None:
         for replicate, status in zip(outcome.replicates, outcome.status, strict=True):
@@ -197,7 +193,7 @@ class _Run:
                 last = "; further ones are in the results only" if self.shown == SHOWN else ""
                 self.progress.say(f"{label}, replicate {replicate} raised {outcome.messages.get(replicate, '')}{last}")
         failed = sum(s != Status.CONVERGED for s in outcome.status)
-        self.progress.add(outcome.digest, len(outcome.replicates), failed, outcome.seconds)
+        self.progress.add(len(outcome.replicates), failed)
 
 
 def finish(result: Result, scan: store.Scan, report: Reporter | None = None) -> None:

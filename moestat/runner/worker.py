@@ -67,12 +67,11 @@ class Outcome:
     replicates: Sequence[int]
     status: Sequence[int]
     messages: Mapping[int, str] = field(default_factory=dict)
-    seconds: float = 0.0
 
 
 def compute(task: Task) -> Outcome:
     """Compute a task and write its shards; raises for what stands in the way of the disk, and no failure else."""
-    module, began = enter_process(task.context), time.perf_counter()
+    module = enter_process(task.context)
     status: dict[int, int] = {}
     messages: dict[int, str] = {}
     waiting = [task.replicates]
@@ -90,7 +89,7 @@ def compute(task: Task) -> Outcome:
             told = zip(piece, variables["message"].values, strict=True)
             messages |= {r: str(text) for r, text in told if status[r] != Status.CONVERGED}
     found, messages = [status[r] for r in task.replicates], dict(list(messages.items())[:20])
-    return Outcome(task.digest, task.replicates, found, messages, time.perf_counter() - began)
+    return Outcome(task.digest, task.replicates, found, messages)
 
 
 def prepare(context: Context, prerequisite: dict[str, Any]) -> str:
