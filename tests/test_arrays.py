@@ -47,7 +47,7 @@ def test_without_cupy_auto_is_the_processor_and_cuda_names_the_extra(monkeypatch
     [
         (RuntimeError("cudaErrorNoDevice"), np.linalg.eigvalsh, r"cudaErrorNoDevice.*\[cuda"),
         (0, np.linalg.eigvalsh, "none is visible"),
-        (1, missing, r"a small computation on it fails.*libcusolver.so.11: cannot open shared object file\).*moestat"),
+        (1, missing, r"a small computation on it fails.*libcusolver.so.11: cannot open shared object file\).*cuda13"),
         (1, np.diag, r"it computes \[0.0, 1.0, 2.0, 3.0\]"),
     ],
 )

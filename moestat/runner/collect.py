@@ -134,7 +134,8 @@ class _Collector:
         for name, variable in variables.items():
             if (table := self.tables.get(name)) is None:  # the status, or the labels of an own dimension
                 continue
-            place, own = table.values[(*planned.position, ...)], self._own(variable, variables)
+            index: Any = (*planned.position, ...)  # a view, also of a single number
+            place, own = table.values[index], self._own(variable, variables)
             if not table.replicate:
                 known, first = self.properties.setdefault((planned.digest, name), (variable, entry))
                 if known is variable:

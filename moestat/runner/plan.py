@@ -181,7 +181,7 @@ def _more_axes(
     model: type[BaseModel], axes: Mapping[str, tuple[Any, ...]], settings: Mapping[str, Any]
 ) -> dict[str, tuple[Any, ...]]:
     """Return the axes that ``--set KEY=A,B,C`` adds: several values of a setting that takes one, and not the list."""
-    more = {}
+    more: dict[str, tuple[Any, ...]] = {}
     for key, value in settings.items():
         field = model.model_fields.get(key)
         values = value.split(",") if isinstance(value, str) else value

@@ -10,7 +10,7 @@ import subprocess
 
 from machine import command, environment, inside, write_study
 
-from moestat.runner.progress import Progress, duration
+from moestat.runner.progress import Progress
 
 
 class Clock:
@@ -31,16 +31,6 @@ def test_a_log_gets_a_line_soon_and_then_one_a_minute_whatever_the_number_of_blo
     assert lines[1].endswith("3 of 10 replicates (30 %), 1 failed, 20 s elapsed, about 2 min 20 s left")
     assert "6 of 10 replicates (60 %), 1 failed, 1 min 20 s elapsed" in lines[2]
     assert lines[-1].endswith("10 of 10 replicates (100 %), 1 failed, 2 min 40 s elapsed") and len(lines) <= 5
-
-
-def test_durations_are_said_as_people_say_them():
-    assert [duration(s) for s in (0.2, 59.4, 60, 3599, 7265)] == [
-        "0 s",
-        "59 s",
-        "1 min 00 s",
-        "59 min 59 s",
-        "2 h 01 min",
-    ]
 
 
 def test_quiet_is_quiet(tmp_path):

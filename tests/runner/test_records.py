@@ -59,22 +59,6 @@ def test_a_record_holds_every_number_but_what_nothing_shows(shipped):
     assert "left out of this record: centre" in after.attrs["notes"]
 
 
-def test_a_record_leaves_out_what_is_bulky_and_not_shown_also_when_it_is_judged_again(tmp_path, monkeypatch):
-    study = write_study(tmp_path, **SMALL)
-    assert inside(study, "--out", tmp_path / "run", "--jobs", 1, "--quiet", "--no-report")[0] == 0
-    whole = moestat.load(tmp_path / "run" / "study" / "quick")
-    monkeypatch.setattr(shipping, "BULKY", 5_000)
-    out = tmp_path / "run"
-    for _ in range(2):  # the second time it is judged again
-        code, said, err = inside("ship", study, "--out", out, "--to", tmp_path / "kept", "--replace")
-        assert code == 0 and "without centre" in said, err
-        out = tmp_path / "kept"
-        kept = moestat.load(study, out=out)
-        assert "centre" not in kept and "centre" in whole
-    code, said, _ = inside("report", study, "--out", out)
-    assert code == 0 and "could not be drawn" not in said
-
-
 def test_a_record_names_no_place_of_the_machine(shipped):
     _, folder, _ = shipped
     place = own(folder / "kept")

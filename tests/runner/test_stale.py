@@ -12,7 +12,7 @@ import pytest
 from machine import HERE, environment, inside, logged, outside, shards, write_study
 
 from moestat.experiment import code_version
-from moestat.runner import shard, store, worker
+from moestat.runner import store, worker
 
 
 def run(study, out, *words):
@@ -180,8 +180,3 @@ def test_code_that_was_edited_after_its_import_is_not_run(tmp_path, own_code):
     assert done.returncode == 0, done.stderr
     assert "restart the process" in done.stdout and "helper" in done.stdout
     assert not shards(tmp_path)
-
-
-def test_a_cell_says_nothing_of_where_its_code_stands(tmp_path, computed):
-    header, _ = shard.read(shards(tmp_path)[0])
-    assert set(json.loads(header.cell)) == {"seed", "settings"}

@@ -12,7 +12,6 @@ import pytest
 from machine import inside, results, write_study
 
 import moestat
-from moestat import cli_options
 from moestat.errors import InputError
 from moestat.report import variables
 from moestat.runner import experiments, labels
@@ -60,21 +59,6 @@ def test_the_settings_and_variables_of_an_experiment_are_listed(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parent)
     own = " ".join(inside("settings", "toy")[1].split())
     assert "kind" in own and "those that its run() puts into the dataset" in own, "an experiment of one's own"
-
-
-@pytest.mark.parametrize(("script", "shown"), [("/bin/moestat", "moestat"), ("__main__.py", "python -m moestat.study")])
-def test_the_help_is_one_screen_and_says_the_name_it_was_called_by(script, shown, monkeypatch):
-    monkeypatch.setattr(sys, "argv", [script])
-    monkeypatch.setenv("COLUMNS", "80")
-    told = cli_options.parser().format_help()
-    assert told.startswith(f"usage: {shown} STUDY [options]") and len(told.splitlines()) <= 55
-    assert all(f"    {verb} " in told for verb in cli_options.VERBS)
-
-
-@pytest.mark.parametrize(("word", "meant"), [("statsu", "status")])
-def test_a_misspelt_subcommand_is_named(word, meant):
-    code, _, err = inside(word, "anything")
-    assert code == 2 and f"did you mean the subcommand {meant!r}?" in err and len(err.splitlines()) == 1
 
 
 def test_runs_are_merged_by_what_they_are(tmp_path):
