@@ -57,15 +57,13 @@ from moestat.status import Status
 if TYPE_CHECKING:
     import xarray as xr
 
-Converted = tuple[tuple[int | str, ...], FieldInfo | None]
-"""Where a truth value stands, and the innermost field that it stands in."""
 LIMITS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
 
 
 def truth_values(
     given: Any, made: Any, loc: tuple[int | str, ...] = (), of: FieldInfo | None = None
-) -> Iterator[Converted]:
-    """Yield where pydantic took a truth value for the number 1 or 0, of a value and what it became.
+) -> Iterator[tuple[tuple[int | str, ...], FieldInfo | None]]:
+    """Yield where pydantic took a truth value for the number 1 or 0, and the innermost field that it stands in.
 
     >>> list(truth_values({"n": [True, 2], "flat": True}, {"n": (1, 2), "flat": True}))
     [(('n', 0), None)]
@@ -209,10 +207,9 @@ def require_torch() -> None:
 
 
 def code_version(module_name: str) -> dict[str, str]:
-    """Return the version of what computes an experiment's numbers: ``{experiment: version, file: hash}``.
+    """Return the version of what computes an experiment's numbers; see :mod:`moestat.versions`.
 
-    The files are those of the user's own; see :mod:`moestat.versions`. Raises ``NoCodeError`` if one cannot be read,
-    and ``ValueError`` if ``VERSION`` is no whole number from 1.
+    Raises ValueError if a file of the user's own cannot be read, or ``VERSION`` is no whole number from 1.
     """
     found = own_files.hashes(module_name)
     version = getattr(importlib.import_module(module_name), "VERSION", 1)
