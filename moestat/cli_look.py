@@ -176,11 +176,10 @@ def verify(arguments: argparse.Namespace) -> None:
     for study in arguments.studies:
         request = Request(study=study, preset=arguments.preset, out=arguments.out, device=arguments.device)
         found = replay.verify(request, count, seed, lambda text: print(text, flush=True))
-        if arguments.certify:
-            found.lines.append(replay.certify(found))
+        lines = found.lines + ([replay.certify(found)] if arguments.certify else [])
         if not found.holds:
-            raise UserError("; ".join(found.lines))
-        print("\n".join(found.lines), flush=True)
+            raise UserError("; ".join(lines))
+        print("\n".join(lines), flush=True)
 
 
 def _where(out: Path) -> str:

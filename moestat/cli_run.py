@@ -182,7 +182,7 @@ def replay(arguments: argparse.Namespace) -> None:
 
     lines, found = replay.replay(request_of(arguments), arguments.place)
     print("\n".join(lines))
-    if found is not None and not found.equal:
+    if found:
         raise UserError(f"the replicate is not equal to the stored one: {found}")
     print("no stored replicate to compare with" if found is None else "equal to the stored replicate, bit for bit")
 

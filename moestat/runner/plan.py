@@ -167,6 +167,7 @@ def make(study_file: StudyFile, preset_name: str = "quick", request: Request | N
 
 
 def _axes(grid: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Return the axes of a grid, with the values that ``--set`` gives them."""
     axes = {axis: tuple(values) for axis, values in grid.items()}
     for key in axes.keys() & settings.keys():
         values = settings[key] if isinstance(settings[key], list) else [settings[key]]
@@ -181,16 +182,15 @@ def _more_axes(
     model: type[BaseModel], axes: Mapping[str, tuple[Any, ...]], settings: Mapping[str, Any]
 ) -> dict[str, tuple[Any, ...]]:
     """Return the axes that ``--set KEY=A,B,C`` adds: several values of a setting that takes one, and not the list."""
+    several = {key: text.split(",") if isinstance(text, str) else text for key, text in settings.items()}
     more: dict[str, tuple[Any, ...]] = {}
-    for key, value in settings.items():
-        field = model.model_fields.get(key)
-        values = value.split(",") if isinstance(value, str) else value
-        if field is None or key in axes or not isinstance(values, list) or len(values) < 2 or not _scalars(values):
-            continue
-        allowed: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
-        if not _accepts(allowed, value) and all(_accepts(allowed, item) for item in values):
-            more |= _axes({key: ()}, {key: values})
-    return more
+    for key in model.model_fields.keys() & several.keys() - axes.keys():
+        values, field = several[key], model.model_fields[key]
+        if isinstance(values, list) and len(values) > 1 and _scalars(values):
+            allowed: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
+            if not _accepts(allowed, settings[key]) and all(_accepts(allowed, item) for item in values):
+                more |= _axes({key: ()}, {key: values})
+    return {key: more[key] for key in settings if key in more}
 
 
 def _scalars(values: Sequence[Any]) -> bool:

@@ -43,30 +43,22 @@ NO_REPLAY = (results.NOT_COMPUTED, Status.WORKER_DIED, Status.TIMED_OUT)
 """What says nothing of the numbers."""
 
 
-@dataclass
-class Comparison:
-    """What a replicate computed again differs in: by variable of which of the ``KINDS`` it is, and how in words.
+class Comparison(dict[str, tuple[str, str]]):
+    """The variables in which a replicate computed again differs: of which of the ``KINDS`` each is, and how in words.
 
     What is another way there says how the computation went (iterations, gradients), and not what it found.
     """
 
-    found: dict[str, tuple[str, str]] = field(default_factory=dict)
-
-    @property
-    def equal(self) -> bool:
-        """Whether everything is equal, bit for bit."""
-        return not self.found
-
     @property
     def other(self) -> bool:
         """Whether something is another result."""
-        return any(kind == "other" for kind, _ in self.found.values())
+        return any(kind == "other" for kind, _ in self.values())
 
     def __str__(self) -> str:
         """Say so on one line."""
         parts = []
         for kind, words in KINDS.items():
-            if texts := [f"{name} {text}" for name, (of, text) in self.found.items() if of == kind]:
+            if texts := [f"{name} {text}" for name, (of, text) in self.items() if of == kind]:
                 parts.append(f"{words}: {listed(texts, 4)}")
         return "; ".join(parts) or "equal, bit for bit"
 
@@ -112,11 +104,11 @@ def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Compariso
     for name, variable in computed.items():
         if variable.values.size == 1 and name != "status":
             value = variable.values.ravel()[0]
-            mark = f"   <- {found.found[name][1]}" if found is not None and name in found.found else ""
+            mark = f"   <- {found[name][1]}" if found and name in found else ""
             lines.append(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
     if found is not None:
         lines += [f"it is compared with {folder / results.NAME}", *_changes(kept, plan)]
-        if not found.equal:
+        if found:
             lines += origins(kept, begin.resolve_device(request.device, plan))[1]
     return lines, found
 
@@ -174,23 +166,40 @@ def origins(kept: Mapping[str, Any], device: str) -> tuple[list[str], list[str]]
 
 @dataclass
 class Verification:
-    """What a check of a record showed, and in ``lines`` what is to be said of it.
+    """What a check of a record showed, of each replicate that was computed again.
 
-    Replicates that were computed again are counted: all, those that are equal bit for bit, those that have another
-    result. ``elsewhere`` says what differs from the machine that made the record and may change a last digit.
+    ``elsewhere`` says what differs from the machine that made the record and may change a last digit, ``told`` which
+    both are.
     """
 
     folder: Path
-    lines: list[str] = field(default_factory=list)
-    compared: int = 0
-    equal: int = 0
-    other: int = 0
+    found: list[Comparison] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def equal(self) -> int:
+        """How many are equal to the record, bit for bit."""
+        return sum(not one for one in self.found)
+
+    @property
+    def other(self) -> int:
+        """How many have another result."""
+        return sum(one.other for one in self.found)
 
     @property
     def holds(self) -> bool:
         """Whether the record stands: equal bit for bit, or on another machine to what moves no verdict."""
-        return self.equal == self.compared or bool(self.elsewhere) and not self.other
+        return self.equal == len(self.found) or bool(self.elsewhere) and not self.other
+
+    @property
+    def lines(self) -> list[str]:
+        """What is to be said of it."""
+        lines = [f"{self.equal} of {len(self.found)} replicates are equal to the record, bit for bit"]
+        if self.equal == len(self.found):
+            return lines
+        others = f"{self.other} of {len(self.found)} have another result"
+        return [*lines, others if self.other else "the others differ by what moves no verdict", *self.told]
 
 
 def verify(request: Request, count: int, seed: int, say: Callable[[str], None] = lambda text: None) -> Verification:
@@ -223,18 +232,9 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
     for planned, replicate in chosen:
         computed = compute(plan, request, planned, replicate)
         found = compare(dataset, planned, replicate, computed, kept.get("left_out") or ())
-        result.compared += 1
-        result.equal += found.equal
-        result.other += found.other
+        result.found.append(found)
         say(f"{planned.label}, replicate {replicate}: {found}")
-    result.elsewhere, told = origins(kept, begin.resolve_device(request.device, plan))
-    result.lines.append(f"{result.equal} of {result.compared} replicates are equal to the record, bit for bit")
-    if result.other:
-        result.lines.append(f"{result.other} of {result.compared} have another result")
-    elif result.equal < result.compared:
-        result.lines.append("the others differ by what moves no verdict")
-    if result.equal < result.compared:
-        result.lines += told
+    result.elsewhere, result.told = origins(kept, begin.resolve_device(request.device, plan))
     return result
 
 
@@ -248,7 +248,7 @@ def certify(found: Verification) -> str:
     verified = {
         "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "commit": origin.commit(),
-        "replicates": found.compared,
+        "replicates": len(found.found),
         "equal": found.equal,
     }
     content = {name: bounded.read(found.folder / name) for name in records.FILES}
@@ -270,7 +270,7 @@ def compare(
         if name in left_out or new.measured or new.dims == (name,):
             continue
         if name not in record.variables:
-            found.found[name] = "other", "is not stored"
+            found[name] = "other", "is not stored"
             continue
         now = new.values[0] if "replicate" in new.dims else new.values
         own = tuple(dim for dim in new.dims if dim != "replicate")
@@ -280,14 +280,14 @@ def compare(
         if text := difference(*pair):
             resolved = labels.resolved(module, name)
             near = resolved is not None and close(*pair, resolved, SPREAD * _spread(stored))
-            found.found[name] = "path" if resolved is None else "close" if near else "other", text
+            found[name] = "path" if resolved is None else "close" if near else "other", text
     for name in map(str, record.data_vars if _status(computed).has_value else ()):
         derived = record[name].attrs.get("derived")  # from others, for a reader of the record
         array = at(record[name], planned)
         values = array.isel(replicate=replicate).values if "replicate" in array.dims else array.values
         said = ~np.isnan(values) if values.dtype.kind in "fc" else values.dtype.kind not in "OUT" or values != ""
         if name not in computed and not derived and np.any(said):  # else another arm has it
-            found.found[name] = "other", "is not computed any more"
+            found[name] = "other", "is not computed any more"
     return found
 
 
