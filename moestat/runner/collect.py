@@ -193,12 +193,10 @@ class _Collector:
 
 
 def _read(entry: Entry) -> tuple[shard.Header, dict[str, Variable]]:
-    """Read a shard; the attributes of its dataset are properties of the cell, like other variables."""
     try:
-        header, variables = shard.read(entry.path)
+        return shard.read(entry.path)
     except (shard.DamagedShardError, FileNotFoundError) as error:
         raise UserError(f"{entry.path} changed while it was read ({error}); run the same command again") from None
-    return header, variables | {name: Variable((), contract.as_array(value)) for name, value in header.attrs.items()}
 
 
 def _agree(old: Variable, first: Entry, new: Variable, entry: Entry) -> bool:

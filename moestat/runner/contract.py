@@ -33,8 +33,8 @@ class ContractError(TypeError):
     """The experiment's dataset is not what the contract asks for."""
 
 
-def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[str, Variable], dict[str, Any]]:
-    """Return the variables and attributes of an experiment's dataset.
+def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> dict[str, Variable]:
+    """Return the variables of an experiment's dataset; its attributes are properties of the cell, and become some.
 
     Raises ContractError if it is no dataset, lacks ``status``, has other replicates than asked for, a name that is an
     axis of the grid, or names, values or attributes that a results file does not give back as they are.
@@ -54,23 +54,21 @@ def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[
     message = dataset.get("message")
     if message is not None and (message.dims != ("replicate",) or message.dtype.kind not in "OUT"):
         raise ContractError("run() returned a 'message' that is not one text per replicate")
-    ours, variables = {*cell.coords, *OURS}, {}
-    for name, array in dataset.variables.items():
-        if name == "replicate":
-            continue
-        variables[str(name)] = made = _variable(array, coord=name in dataset.coords)
-        if problem := next(_problems(name, made, ours), ""):
+    for name, value in dataset.attrs.items():
+        if not isinstance(_plain(value), str | int | float) or name in {*dataset.variables, *dataset.dims}:
+            told = "is none of these: a new name, with text or a number"
+            raise ContractError(f"run() returned the attribute {show(name)} of the dataset, which {told}")
+    found = {name: _variable(array, name in dataset.coords) for name, array in dataset.variables.items()}
+    found |= {
+        name: Variable((), np.asarray(_plain(value), object if isinstance(value, str) else None))
+        for name, value in dataset.attrs.items()
+    }
+    del found["replicate"]
+    for name, variable in found.items():
+        if problem := next(_problems(name, variable, {*cell.coords, *OURS}), ""):
             raise ContractError(f"run() returned {show(name)}, which {problem}")
-    variables["status"] = Variable(("replicate",), dataset["status"].values.astype(np.int64))
-    attrs: dict[Any, Any] = {key: _plain(value) for key, value in dataset.attrs.items()}
-    names = {*variables, *map(str, dataset.dims), *ours}
-    for key, value in attrs.items():
-        problem = _name_problem(key)
-        if not problem and (not isinstance(value, str | int | float) or key in names):
-            problem = "is none of these: a new name, with text or a number"
-        if problem := problem or _values_problem(as_array(value)):
-            raise ContractError(f"run() returned the attribute {show(key)} of the dataset, which {problem}")
-    return variables, attrs
+    status = Variable(("replicate",), dataset["status"].values.astype(np.int64))
+    return {str(name): variable for name, variable in found.items()} | {"status": status}
 
 
 def failed(replicates: Sequence[int], status: Status, message: str) -> dict[str, Variable]:
@@ -80,11 +78,6 @@ def failed(replicates: Sequence[int], status: Status, message: str) -> dict[str,
         "status": Variable(("replicate",), np.full(count, int(status), dtype=np.int64)),
         "message": Variable(("replicate",), np.full(count, message, dtype=object)),
     }
-
-
-def as_array(value: object) -> np.ndarray:
-    """Return an attribute of a dataset, which is a property of the cell, as an array."""
-    return np.asarray(value, dtype=object if isinstance(value, str) else None)
 
 
 def readable(text: str) -> str:
@@ -109,7 +102,7 @@ def attribute_problem(name: object, value: object) -> str:
     return f"'{name}' is {show(value)}; allowed are text, numbers, and lists of up to {MOST_ENTRIES} of one of them"
 
 
-def _variable(array: xr.Variable, *, coord: bool) -> Variable:
+def _variable(array: xr.Variable, coord: bool) -> Variable:
     """Return a variable of a dataset as plain values, the replicates first."""
     if "replicate" in array.dims and len(set(array.dims)) == array.ndim:
         array = array.transpose("replicate", ...)

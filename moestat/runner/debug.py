@@ -34,7 +34,7 @@ def debug(request: Request, say: Callable[[str], None]) -> None:
             for planned, replicate in itertools.product(cells, range(request.replicates or 1)):
                 say(where := f"{planned.label}, replicate {replicate}")
                 dataset = module.run(planned.cell, [replicate], device=context.device)
-                variables, _ = contract.check(dataset, planned.cell, [replicate])
+                variables = contract.check(dataset, planned.cell, [replicate])
                 status = Status(int(variables["status"].values[0]))
                 if not status.has_value:
                     message = str(variables["message"].values[0]) if "message" in variables else ""

@@ -68,10 +68,8 @@ def compute(plan: Plan, request: Request, planned: PlannedCell, replicate: int) 
     context = begin.context_of(request, plan)
     with worker.cache_kept():
         module = worker.enter_process(context)
-        variables, attrs, problem = worker.attempt(module, planned.cell, [replicate], context.device)
-    if problem:
-        return contract.failed([replicate], Status.RAISED, problem)
-    return variables | {name: Variable((), contract.as_array(value)) for name, value in attrs.items()}
+        variables, problem = worker.attempt(module, planned.cell, [replicate], context.device)
+    return contract.failed([replicate], Status.RAISED, problem) if problem else variables
 
 
 # -- one replicate ----------------------------------------------------------------------------------------------------

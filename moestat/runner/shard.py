@@ -77,8 +77,9 @@ class Header(BaseModel):
     replicates: list[Annotated[int, Field(ge=0, lt=2**32)]]
     status: list[int]
     provenance: dict[str, Any] = Field(alias="made")
-    attrs: dict[str, str | bool | int | float]
     arrays: list[Array]
+    attrs: dict[str, str | bool | int | float] = {}
+    """Properties of the cell in shards of an older moestat; today they are arrays like all others."""
 
     @property
     def digest(self) -> str:
@@ -95,7 +96,6 @@ def encode(
     cell: Cell,
     replicates: Sequence[int],
     variables: Mapping[str, Variable],
-    attrs: Mapping[str, Any],
     code: Mapping[str, str],
     made: Mapping[str, Any],
 ) -> bytes:
@@ -119,7 +119,6 @@ def encode(
         "replicates": list(replicates),
         "status": variables["status"].values.tolist(),
         "made": dict(made),
-        "attrs": dict(attrs),
         "arrays": arrays,
     }
     return sealed(b"".join([json.dumps(header, separators=(",", ":")).encode(), b"\n", *chunks]))
@@ -160,7 +159,8 @@ def decode(content: bytes) -> tuple[Header, dict[str, Variable]]:
                 offset += values.nbytes
             values = values.reshape(item.shape)
             variables[item.name] = Variable(tuple(item.dims), values, item.attrs, item.coord)
-        return header, variables
+        older = {name: np.asarray(v, object if isinstance(v, str) else None) for name, v in header.attrs.items()}
+        return header, variables | {name: Variable((), value) for name, value in older.items()}
     except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise DamagedShardError(f"its header is not that of a shard: {show(str(error))}") from None
 

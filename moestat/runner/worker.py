@@ -77,13 +77,13 @@ def compute(task: Task) -> Outcome:
     waiting = [task.replicates]
     while waiting:
         piece, started = waiting.pop(), time.perf_counter()
-        variables, attrs, problem = attempt(module, task.cell, piece, task.context.device)
+        variables, problem = attempt(module, task.cell, piece, task.context.device)
         if problem and (half := len(piece) // 2):
             waiting += [piece[half:], piece[:half]]
             continue
         if problem:
             variables = contract.failed(piece, Status.RAISED, problem)
-        _store(task, piece, variables, attrs, time.perf_counter() - started)
+        _store(task, piece, variables, time.perf_counter() - started)
         status |= zip(piece, variables["status"].values.tolist(), strict=True)
         if "message" in variables:
             told = zip(piece, variables["message"].values, strict=True)
@@ -107,7 +107,7 @@ def prepare(context: Context, prerequisite: dict[str, Any]) -> str:
 
 def record_end(task: Task, status: Status, message: str) -> Outcome:
     """Write down how these replicates ended, whose worker cannot: it died twice, or they took longer than they may."""
-    _store(task, task.replicates, contract.failed(task.replicates, status, message), {}, 0.0)
+    _store(task, task.replicates, contract.failed(task.replicates, status, message), 0.0)
     count = len(task.replicates)
     return Outcome(task.digest, task.replicates, [int(status)] * count, dict.fromkeys(task.replicates, message))
 
@@ -121,28 +121,28 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}{': ' * bool(text)}{text}{experiments.place(error)}"
 
 
-def attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> tuple[Any, Any, str]:
-    """Compute some replicates once; return variables, attributes, and what went wrong, in a sentence.
+def attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> tuple[Any, str]:
+    """Compute some replicates once; return variables, and what went wrong, in a sentence.
 
     Nothing of the attempt is left when it returns: a second one beside what an exception keeps would lack the memory.
     """
     try:
         with one_thread():
             dataset = module.run(cell, list(replicates), device=device)
-        return *contract.check(dataset, cell, replicates), ""
+        return contract.check(dataset, cell, replicates), ""
     except KeyboardInterrupt:  # the user's; workers are not sent one
         raise
     except BaseException as error:  # what an experiment raises costs its replicate alone, whatever it is
         problem, lack = describe(error), isinstance(error, MemoryError)
     if lack:
         gc.collect()
-    return {}, {}, problem
+    return {}, problem
 
 
-def _store(task: Task, replicates: Sequence[int], variables: Any, attrs: Any, seconds: float) -> None:
+def _store(task: Task, replicates: Sequence[int], variables: Any, seconds: float) -> None:
     context = task.context
     made = {"created": time.time(), "seconds": seconds, "device": context.device, "pid": os.getpid(), **origin.here()}
-    content = shard.encode(task.cell, replicates, variables, attrs, context.code, made)
+    content = shard.encode(task.cell, replicates, variables, context.code, made)
     shard.write(Path(context.root), task.digest, content, replicates, context.code)
 
 

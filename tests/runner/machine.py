@@ -130,7 +130,7 @@ def rewrite(path: Path, change: Callable[[dict[str, Any], dict[str, shard.Variab
     cell, made = json.loads(header.cell), dict(header.provenance)
     change(made, variables)
     cell = Cell("toy", cell["seed"], header.arm, header.coords, cell["settings"])
-    path.write_bytes(shard.encode(cell, header.replicates, variables, header.attrs, header.code, made))
+    path.write_bytes(shard.encode(cell, header.replicates, variables, header.code, made))
 
 
 def logged(log: Path) -> list[tuple[str, int]]:

@@ -75,10 +75,10 @@ def plan(tmp_path_factory):
     return make(load.read(write_study(folder, grid="n = [10]", replicates=REPLICATES)))
 
 
-def collected(plan, folder, variables, attrs):
+def collected(plan, folder, variables):
     """Write one shard of the first cell, so that the second is a gap, collect and return what readers see."""
     planned = plan.cells[0]
-    content = shard.encode(planned.cell, range(REPLICATES), variables, attrs, CODE, {"seconds": 0.0})
+    content = shard.encode(planned.cell, range(REPLICATES), variables, CODE, {"seconds": 0.0})
     path = shard.write(folder, planned.digest, content, range(REPLICATES), CODE)
     scan = store.scan(folder, plan, CODE)
     dataset, _ = collect.collect(scan)
@@ -121,12 +121,12 @@ def test_what_the_contract_accepts_comes_back_bit_for_bit(plan, tmp_path_factory
         return
     cell = plan.cells[0].cell
     try:
-        variables, attrs = contract.check(dataset, cell, range(REPLICATES))
+        variables = contract.check(dataset, cell, range(REPLICATES))
     except contract.ContractError as error:
         assert str(error).isprintable()
         return
     folder = tmp_path_factory.mktemp("one")
-    for read in collected(plan, folder, variables, attrs):
+    for read in collected(plan, folder, variables):
         first = read.isel(arm=0, n=0)
         for name, array in dataset.variables.items():
             if name == "replicate":
@@ -186,4 +186,4 @@ def test_a_shard_with_an_attribute_that_would_change_values_is_not_collected(pla
     values = shard.Variable(("replicate",), np.arange(3.0), {"scale_factor": 2.0})
     status = shard.Variable(("replicate",), np.zeros(3, dtype=np.int64))
     with pytest.raises(UserError, match="'loss' has an attribute that is 'scale_factor'.*compute its results again"):
-        collected(plan, tmp_path, {"status": status, "loss": values}, {})
+        collected(plan, tmp_path, {"status": status, "loss": values})

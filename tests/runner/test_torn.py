@@ -17,7 +17,7 @@ VALUES = {
     "message": shard.Variable(("replicate",), np.array(["", "é", "a\nb"], dtype=object)),
 }
 CELL = Cell("toy", 1, "x", {"n": 10}, {})
-CONTENT = shard.encode(CELL, range(3, 6), VALUES, {"policy": "near"}, {"toy": "abc"}, {"seconds": 0.5})
+CONTENT = shard.encode(CELL, range(3, 6), VALUES, {"toy": "abc"}, {"seconds": 0.5})
 
 
 def run(study, out, *words):
@@ -39,7 +39,7 @@ def computed(tmp_path_factory):
 
 def test_a_shard_gives_back_what_it_was_given():
     header, variables = shard.decode(CONTENT)
-    assert header.replicates == [3, 4, 5] and header.attrs == {"policy": "near"} and header.coords == {"n": 10}
+    assert header.replicates == [3, 4, 5] and header.coords == {"n": 10}
     assert variables["loss"].values.tolist() == [[0, 1], [2, 3], [4, 5]]
     assert variables["message"].values.tolist() == ["", "é", "a\nb"]
 
