@@ -137,4 +137,4 @@ def write_report(result: Result, provenance: Mapping[str, Any]) -> Report:
 
     assert result.dataset is not None
     study = result.plan.study_file.study
-    return write_outputs(result.dataset, study, result.plan.preset_name, result.folder, provenance=dict(provenance))
+    return write_outputs(result.dataset, study, result.plan.preset_name, result.plan.root, provenance=dict(provenance))

@@ -99,7 +99,7 @@ def _dry_run(request: Request) -> None:
     if not request.fresh:
         scan = store.scan(plan.root, plan, begin.version_of(plan), move=False)
         if scan.stale:
-            print(overview.advice(request, scan))
+            print(overview.advice(scan))
     print(f"results would go to {plan.root}; nothing was written")
 
 
@@ -117,9 +117,9 @@ def status(arguments: argparse.Namespace) -> None:
 
     from moestat.runner import lock, overview
 
-    request, scan = overview.look(request_of(arguments))
+    scan = overview.look(request_of(arguments))
     rows = overview.overview(scan)
-    print(f"{scan.plan.study_file.name}/{request.preset} in {scan.root}")
+    print(f"{scan.plan.study_file.name}/{scan.plan.preset_name} in {scan.root}")
     print(pd.DataFrame(overview.overview(scan, by_arm=True)).to_string(index=False))
     begun = {row["arm"] for row in rows if row["done"]}
     undone = [r for r in rows if r["failed"] or r["stale"] or (r["missing"] and r["arm"] in begun)]
@@ -133,8 +133,8 @@ def status(arguments: argparse.Namespace) -> None:
         print(f"set aside a damaged shard: {line}")
     for part, owner in lock.owners(scan.root).items():
         print(f"at work: {part}: {owner}")
-    print(overview.advice(request, scan))
-    _tell_record(request)
+    print(overview.advice(scan))
+    _tell_record(scan.plan.request)
 
 
 def collect(arguments: argparse.Namespace) -> None:
@@ -146,13 +146,15 @@ def _collect(request: Request) -> None:
     from moestat.runner import overview
     from moestat.runner.run import Result, finish
 
-    request, scan = overview.look(request)
+    scan = overview.look(request)
     if not scan.root.is_dir():
-        raise InputError(f"there is nothing to collect in {scan.root}; run the study with: {request.command()}")
+        raise InputError(
+            f"there is nothing to collect in {scan.root}; run the study with: {scan.plan.request.command()}"
+        )
     for line in scan.quarantined:
         say(f"set aside a damaged shard: {line}")
     scan.refuse_stale()
-    result = Result(request, scan.plan, scan.tally(), [f"set aside: {q}" for q in scan.quarantined])
+    result = Result(scan.plan, scan.tally(), [f"set aside: {q}" for q in scan.quarantined])
     finish(result, scan, write_report)
     _tell(result)
 
@@ -200,14 +202,14 @@ def _tell(result: Result) -> None:
     """Print the answer of a run; raise if it is not complete."""
     from moestat.runner import needs
 
-    tally, request, shown = result.tally, result.request, result.plan.study_file
+    tally, request, shown = result.tally, result.plan.request, result.plan.study_file
     if result.dataset is None:
         return
     if result.report is not None:
         _print_report(result.report, verbose=request.verbose)
     elif not request.quiet:
         counts = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} failed"
-        print(f"{shown.name}/{request.preset}: {counts}; results in {result.folder}")
+        print(f"{shown.name}/{request.preset}: {counts}; results in {result.plan.root}")
     if tally["missing"]:
         raise UserError(f"{tally['missing']} replicates are missing; complete them with: {request.command()}")
     if tally["converged"] == 0 and tally["failed"] == tally["replicates"]:

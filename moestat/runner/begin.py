@@ -22,11 +22,11 @@ DATA = ("file", "data", "csv")
 """Settings that name the user's own data."""
 
 
-def context_of(request: Request, plan: Plan) -> worker.Context:
+def context_of(plan: Plan) -> worker.Context:
     """Return what every task of a plan needs; what cells share is kept where the user says, or beside the studies."""
-    cache = os.environ.get("MOESTAT_CACHE") or str((request.out / "cache").resolve())
+    cache = os.environ.get("MOESTAT_CACHE") or str((plan.request.out / "cache").resolve())
     search_path = tuple(experiments.search_path(plan.study_file))
-    device, code = resolve_device(request.device, plan), version_of(plan)
+    device, code = resolve_device(plan.request.device, plan), version_of(plan)
     return worker.Context(plan.module_name, search_path, str(plan.root.resolve()), cache, device, code)
 
 

@@ -23,7 +23,7 @@ def debug(request: Request, say: Callable[[str], None]) -> None:
     if plan.experiment is None:
         return
     begin.refuse_without_libraries(plan)
-    context = begin.context_of(request, plan)
+    context = begin.context_of(plan)
     cells = [group[0] for group in plan.by_digest.values()]
     where, problem = "what cells share", ""
     with worker.cache_kept(), one_thread():

@@ -77,8 +77,10 @@ def own_experiments() -> dict[str, str]:
 
 def load(module_name: str, where: str) -> ModuleType:
     """Import an experiment, or raise InputError if it cannot be imported, or lacks ``Settings`` or ``run``."""
+    new = module_name not in sys.modules
     module = _imported(module_name, f"{where}: experiment {module_name!r}")
-    own_files.remember()
+    if new:
+        own_files.remember()
     if missing := [name for name in ("Settings", "run") if not hasattr(module, name)]:
         raise InputError(
             f"{where}: experiment {module_name!r} has no {' and no '.join(missing)}; "

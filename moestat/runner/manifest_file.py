@@ -17,7 +17,6 @@ from moestat.study import seal
 from moestat.study.problems import path_text, problems
 
 if TYPE_CHECKING:
-    from moestat.runner.request import Request
     from moestat.runner.store import Scan
 
 NAME = "manifest.json"
@@ -93,7 +92,7 @@ def cached(root: Path) -> dict[str, Any]:
         return {}
 
 
-def write_of(request: Request, scan: Scan, **more: Any) -> None:
+def write_of(scan: Scan, **more: Any) -> None:
     """Put the manifest of the folder of a scan in place."""
     plan, sealed = scan.plan, seal.read(scan.root)
     cells = [
@@ -114,8 +113,8 @@ def write_of(request: Request, scan: Scan, **more: Any) -> None:
         "preset": plan.preset_name,
         "experiment": plan.module_name,
         "seed": plan.seed,
-        "request": request.recorded,
-        "command": request.command(),
+        "request": plan.request.recorded,
+        "command": plan.request.command(),
         "versions": origin.versions(scan.used),
         "origins": [facts | {"replicates": count} for facts, count in origin.groups(scan.used)],
         "code": dict(scan.code),

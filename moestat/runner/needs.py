@@ -71,12 +71,12 @@ def refuse_missing(study_file: StudyFile, request: Request) -> None:
         )
 
 
-def dataset(plan: Plan, request: Request) -> xr.Dataset:
+def dataset(plan: Plan) -> xr.Dataset:
     """Return the results of a study that reads others, one replicate per arm.
 
     Raises InputError if results are missing, or they or the settings of an arm are not what the reader wants.
     """
-    where, arms = plan.study_file.shown, plan.arms
+    where, arms, request = plan.study_file.shown, plan.arms, plan.request
     if request.settings:
         key = next(iter(request.settings))
         raise InputError(f"--set {key}: {where} reads the results of others and has no settings")

@@ -13,7 +13,7 @@ from typing import Any
 from moestat.errors import InputError, UserError
 from moestat.runner import begin, manifest_file, results, shard, store
 from moestat.runner import plan as plans
-from moestat.runner.plan import Plan, PlannedCell
+from moestat.runner.plan import PlannedCell
 from moestat.runner.request import Request, no_word
 from moestat.sentences import show
 from moestat.status import Status
@@ -44,11 +44,10 @@ def recorded(request: Request, root: Path | None = None) -> Request:
     return replace(request, **changes)
 
 
-def look(request: Request) -> tuple[Request, store.Scan]:
-    """Return the completed request, and what is in its folder."""
-    request = recorded(request)
-    plan = plans.of(request)
-    return request, store.scan(plan.root, plan, begin.version_of(plan))
+def look(request: Request) -> store.Scan:
+    """Return what is in the folder of a request, once it is completed by what its last run was asked for."""
+    plan = plans.of(recorded(request))
+    return store.scan(plan.root, plan, begin.version_of(plan))
 
 
 def overview(scan: store.Scan, *, by_arm: bool = False) -> list[dict[str, Any]]:
@@ -77,13 +76,13 @@ def _how(kinds: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
 
-def advice(request: Request, scan: store.Scan) -> str:
+def advice(scan: store.Scan) -> str:
     """Return what to do next, as commands: one a line, what failed for good before what else is to be done."""
-    plain = replace(request, part=None, retry_failed=False)
+    plain = replace(scan.plan.request, part=None, retry_failed=False)
     if scan.stale:
         changes = "; ".join(list(scan.reasons())[:3])
         return f"Stale results ({changes}): compute them again with: {plain.command()} --replace-stale"
-    failed = _failed(plain, scan.plan, scan)
+    failed = _failed(scan, replace(plain, retry_failed=True).command())
     if scan.tally()["missing"]:
         return f"{failed}Complete it with: {plain.command()}"
     if not (scan.root / results.NAME).is_file():
@@ -91,8 +90,9 @@ def advice(request: Request, scan: store.Scan) -> str:
     return f"{failed}Complete{', but for those' * bool(failed)}. Make the report again with: {plain.command('report')}"
 
 
-def _failed(plain: Request, plan: Plan, scan: store.Scan) -> str:
+def _failed(scan: store.Scan, again: str) -> str:
     """Say how many replicates raised, died or timed out, why one of them did, and how they are tried again."""
+    plan = scan.plan
     lost = {
         (digest, replicate): Status(status)
         for digest in plan.by_digest
@@ -110,5 +110,5 @@ def _failed(plain: Request, plan: Plan, scan: store.Scan) -> str:
     return (
         f"{len(lost)} of {plan.total} replicates ended with an error ({_how(Counter(s.name for s in lost.values()))}), "
         f"such as: {plan.by_digest[digest][0].label}, replicate {first}: {shorten(why, 300)}\n"
-        f"Compute them again, on the same data, with: {replace(plain, retry_failed=True).command()}\n"
+        f"Compute them again, on the same data, with: {again}\n"
     )

@@ -133,7 +133,7 @@ def make(study_file: StudyFile, preset_name: str = "quick", request: Request | N
     values. Raises InputError if the preset does not exist, a count is none, or a cell's settings are not valid; the
     message names file, key and what is allowed.
     """
-    request = request or Request(study_file.name)
+    request = request or Request(study_file.name, preset_name)
     study, where = study_file.study, study_file.shown
     load.need_preset(study_file, preset_name)
     preset = study.presets[preset_name]

@@ -63,9 +63,9 @@ class Comparison(dict[str, tuple[str, str]]):
         return "; ".join(parts) or "equal, bit for bit"
 
 
-def compute(plan: Plan, request: Request, planned: PlannedCell, replicate: int) -> dict[str, Variable]:
+def compute(plan: Plan, planned: PlannedCell, replicate: int) -> dict[str, Variable]:
     """Return the variables of one replicate, computed alone, attributes included; one that raises is a result, too."""
-    context = begin.context_of(request, plan)
+    context = begin.context_of(plan)
     with worker.cache_kept():
         module = worker.enter_process(context)
         variables, problem = worker.attempt(module, planned.cell, [replicate], context.device)
@@ -84,7 +84,7 @@ def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Compariso
     request = recorded(request)
     plan = plans.of(request)
     planned, replicate = parse_place(plan, words)
-    computed = compute(plan, request, planned, replicate)
+    computed = compute(plan, planned, replicate)
     status = _status(computed)
     lines = [
         f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})",
@@ -228,7 +228,7 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
         say(line)
     result = Verification(folder)
     for planned, replicate in chosen:
-        computed = compute(plan, request, planned, replicate)
+        computed = compute(plan, planned, replicate)
         found = compare(dataset, planned, replicate, computed, kept.get("left_out") or ())
         result.found.append(found)
         say(f"{planned.label}, replicate {replicate}: {found}")

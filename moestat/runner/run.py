@@ -12,7 +12,6 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import xarray as xr
@@ -39,17 +38,11 @@ class InterruptedRunError(UserError):
 class Result:
     """What a run left behind; ``dataset`` and ``report`` are None for one part of a study."""
 
-    request: Request
     plan: plans.Plan
     tally: dict[str, int]
     notes: list[str] = field(default_factory=list)
     dataset: xr.Dataset | None = None
     report: Any = None
-
-    @property
-    def folder(self) -> Path:
-        """Where it lies."""
-        return self.plan.root
 
 
 Reporter = Callable[[Result, Mapping[str, Any]], Any]
@@ -66,7 +59,7 @@ def run(request: Request, report: Reporter | None = None) -> Result:
         raise InputError("--fresh sets everything aside, so it cannot be given to one part of a study (--part)")
     plan = plans.of(request)
     needs.refuse_missing(plan.study_file, request)
-    context = begin.context_of(request, plan)
+    context = begin.context_of(plan)
     begin.refuse_bad_data(plan)
     if request.backend != "dask":
         begin.refuse_without_libraries(plan)
@@ -74,7 +67,7 @@ def run(request: Request, report: Reporter | None = None) -> Result:
         plan.root.mkdir(parents=True, exist_ok=True)
         with lock.held(plan.root, request.part_name):
             files.clean(plan.root)
-            return _Run(request, plan, context).result(report)
+            return _Run(plan, context).result(report)
     except OSError as error:
         raise files.disk_problem(error, plan.root) from None
 
@@ -82,8 +75,8 @@ def run(request: Request, report: Reporter | None = None) -> Result:
 class _Run:
     """A run that holds the lock of its folder."""
 
-    def __init__(self, request: Request, plan: plans.Plan, context: worker.Context) -> None:
-        self.request, self.plan, self.context, self.root = request, plan, context, plan.root
+    def __init__(self, plan: plans.Plan, context: worker.Context) -> None:
+        self.request, self.plan, self.context, self.root = plan.request, plan, context, plan.root
         self.notes: list[str] = []
         self.shown = 0
         self.scan = store.Scan(plan, plan.root, context.code)
@@ -111,7 +104,7 @@ class _Run:
         finally:
             files.clean(self.root)  # of workers that were killed while they wrote
         self.scan = store.scan(self.root, self.plan, self.context.code)
-        result = Result(self.request, self.plan, self.scan.tally(), self.notes)
+        result = Result(self.plan, self.scan.tally(), self.notes)
         if self.request.part is not None:
             self._save_manifest("parts")
             missing, total = result.tally["missing"], result.tally["replicates"]
@@ -128,7 +121,7 @@ class _Run:
         self.progress.say(text)
 
     def _save_manifest(self, state: str) -> None:
-        manifest_file.write_of(self.request, self.scan, state=state, notes=self.notes)
+        manifest_file.write_of(self.scan, state=state, notes=self.notes)
 
     def _look(self) -> None:
         """See what is there, and deal with what is stale as the request says."""
@@ -198,9 +191,9 @@ class _Run:
 
 def finish(result: Result, scan: store.Scan, report: Reporter | None = None) -> None:
     """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
-    request, plan = result.request, result.plan
+    plan = result.plan
     if plan.study_file.study.reads:
-        dataset = needs.dataset(plan, request)
+        dataset = needs.dataset(plan)
         result.tally = needs.tally(dataset)
     else:
         dataset, remarks = collect.collect(scan)
@@ -209,15 +202,15 @@ def finish(result: Result, scan: store.Scan, report: Reporter | None = None) -> 
     provenance = _provenance(result, scan)
     dataset.attrs = {k: "\n".join(value) if isinstance(value, list) else value for k, value in provenance.items()}
     extra: dict[str, Any] = {"results_sha256": results.write(scan.root, dataset), "tally": result.tally}
-    manifest_file.write_of(request, scan, state="collected", notes=result.notes, **extra)
+    manifest_file.write_of(scan, state="collected", notes=result.notes, **extra)
     result.dataset = dataset
-    if request.report and report is not None:
+    if plan.request.report and report is not None:
         result.report = report(result, provenance)
 
 
 def _provenance(result: Result, scan: store.Scan) -> dict[str, Any]:
     """Return the provenance of a dataset: what it is, what made it, and what is to be said about it."""
-    request, plan, study = result.request, result.plan, result.plan.study_file.study
+    request, plan, study = result.plan.request, result.plan, result.plan.study_file.study
     made = origin.versions(scan.used)  # of what computed, wherever it is collected
     sealed = seal.read(scan.root)
     settings = {arm.name: dict(arm.settings) for arm in plan.arms}  # every one, but for the axes of the grid

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from machine import inside, results, shards, write_study
 
-from moestat.runner import difference, origin
+from moestat.runner import origin
 
 EXPERIMENT = """\
 import numpy as np
@@ -164,12 +164,6 @@ def test_a_claim_about_a_variable_that_the_results_do_not_hold_is_told_at_the_en
 
 
 # --- labels that machines round differently ------------------------------------------------------------------------
-
-
-def test_labels_that_differ_stay_apart():
-    assert difference.united([["relu", "gelu"], ["tanh"]]) == ["gelu", "relu", "tanh"]
-    assert difference.united([[0.1, 0.1 + 1e-9], [0.2]]) == [0.1, 0.1 + 1e-9, 0.2]
-    assert difference.positions([0.1, 0.2], [0.5]) is None
 
 
 GRIDS = """\
