@@ -16,32 +16,17 @@ study = Study(
     "Do experts become alike, and does competition keep them apart?",
     paper="compete-smoe",
     source="CS sections 1 and 3.3",
-    question="Representation collapse is what CompeteSMoE is for: all experts converge to similar "
-    "representations. Do they, in SMoE, and less so with competition? And is a coin for each layer better than "
-    "one for all?",
+    question="Representation collapse is what CompeteSMoE is for: all experts converge to similar representations. "
+    "Do they, in SMoE, and less so with competition? And is a coin for each layer better than one for all?",
     experiment="compete_collapse",
     seed=20261205,
     scale="stand-in",
     summaries=["bpc", "likeness", "grown", "usage_entropy", "together"],
 )
 
-study.preset(
-    "quick",
-    "83 thousand weights on nineteen plays: 400 steps of 16 windows of 32 characters, 8 seeds.",
-    expected="about a minute on 2 cores",
-    replicates=8,
-    settings=small(400, every=80),
-    block=1,
-)
-study.preset(
-    "trained",
-    "The model and the seeds of quick, ten times the steps: 4000 of 16 windows of 32 characters.",
-    expected="about 10 minutes on 2 cores",
-    replicates=8,
-    settings=small(4000, every=400),
-    block=1,
-)
-study.preset("paper", expected="not measured; estimated at 4 to 8 hours on one GPU", **paper())
+study.preset("quick", **small(400, 80, 8, "about a minute on 2 cores"))
+study.preset("trained", **small(4000, 400, 8, "about 10 minutes on 2 cores"))
+study.preset("paper", **paper("tiny", "not measured; estimated at 4 to 8 hours on one GPU"))
 
 winners = dict(router="compete_smoe", competition_output="competition")
 study.arm("smoe", "SMoE", router="smoe")
@@ -52,8 +37,8 @@ study.arm("shared-winners", "the same, shared coin", coin="shared", **winners)
 # --- claims ---
 study.claim(
     "less-alike",
-    "The experts of CompeteSMoE are less alike than those of SMoE, where the router's output counts in a step "
-    "that competes.",
+    "The experts of CompeteSMoE are less alike than those of SMoE, where the router's output counts in a step that "
+    "competes.",
     difference("likeness", "compete-smoe", versus="smoe").at_most(0.0, predicted="< 0"),
     dict(source="CS abstract, section 1: representation collapse", group="competition-keeps-experts-apart"),
     because="Competition is to address the collapse, which section 1 describes as experts that learn similar "
@@ -61,8 +46,8 @@ study.claim(
 )
 study.ours(
     "less-alike-winners",
-    "The experts of CompeteSMoE are less alike than those of SMoE, where the winners' output counts in a step "
-    "that competes.",
+    "The experts of CompeteSMoE are less alike than those of SMoE, where the winners' output counts in a step that "
+    "competes.",
     difference("likeness", "compete-winners", versus="smoe").at_most(0.0),
     dict(source="ours: control of less-alike, with competition delivered (CS section 3.1 for the output)"),
     group="competition-keeps-experts-apart",
@@ -84,6 +69,6 @@ study.figure(
     logx=False,
     logy=False,
     panels=[dict(title="after the training", variable="alike", ylabel="mean cosine of two experts")],
-    caption="Mean cosine of the outputs of two experts of a layer, over the test text. Means and 95 % "
-    "t-intervals over seeds.",
+    caption="Mean cosine of the outputs of two experts of a layer, over the test text. Means and 95 % t-intervals "
+    "over seeds.",
 )

@@ -36,44 +36,34 @@ study = Study(
     summaries=["bpc", "mean_valid_bpc", "best_valid_bpc", "entropy", "parameters"],
 )
 
-study.preset(
-    "quick",
-    "83 thousand weights on nineteen plays: 400 steps of 16 windows of 32 characters, 4 seeds.",
-    expected="about 8 minutes on 2 cores",
-    replicates=4,
-    settings=small(400, every=80),
-    block=1,
-)
-study.preset(
-    "trained",
-    "The model of quick, ten times the steps, 8 seeds, its four among them: 4000 of 16 windows of 32 characters.",
-    expected="about half an hour on 2 cores",
-    replicates=8,
-    settings=small(4000, every=400),
-    block=1,
-)
+study.preset("quick", **small(400, 80, 4, "about 8 minutes on 2 cores"))
+study.preset("trained", **small(4000, 400, 8, "about half an hour on 2 cores"))
 study.preset(
     "pairs",
-    "As trained, SMoE and CompeteSMoE alone, with 24 seeds, the eight among them.",
-    expected="about 25 minutes on 2 cores",
-    rank=2,
-    replicates=24,
-    arms=["*-smoe", "*-compete-smoe"],
-    settings=small(4000, every=400),
-    block=1,
+    **small(
+        4000,
+        400,
+        24,
+        "about 25 minutes on 2 cores",
+        about="As trained, SMoE and CompeteSMoE alone, with 24 seeds, the eight among them.",
+        rank=2,
+        arms=["*-smoe", "*-compete-smoe"],
+    ),
 )
 study.preset(
     "tuned",
-    "As pairs, in GLaM alone, with CompeteSMoE tuned as section 6.1 has it: lambda first, with alpha = 5, then "
-    "alpha, by the validation loss of 24 seeds (those of pairs); 24 others judge.",
-    expected="not run; estimated at about 4 hours on 2 cores, from the seconds of pairs",
-    rank=0,
-    replicates=48,
-    arms=["glam-smoe", "glam-tuned-*"],
-    settings=small(4000, every=400),
-    block=1,
+    **small(
+        4000,
+        400,
+        48,
+        "not run; estimated at about 4 hours on 2 cores, from the seconds of pairs",
+        about="As pairs, in GLaM alone, with CompeteSMoE tuned as section 6.1 has it: lambda first, with alpha = 5, "
+        "then alpha, by the validation loss of 24 seeds (those of pairs); 24 others judge.",
+        rank=0,
+        arms=["glam-smoe", "glam-tuned-*"],
+    ),
 )
-study.preset("paper", expected="not measured; estimated at 20 to 40 hours on one GPU", **paper("small"))
+study.preset("paper", **paper("small", "not measured; estimated at 20 to 40 hours on one GPU"))
 
 
 def tuned(probability, alpha=5.0):
@@ -103,14 +93,25 @@ PRINTED = {
     "glam": dict(fixed_worst="+0.002", fixed_smoe="+0.005", best="0.011", smoe="-0.011"),
 }
 AS_TUNED = ", with lambda and alpha as tuned on the Switch Transformer,"
-OUR_READING = "Section 6.1 tunes lambda and alpha, and section 6.4.2 calls the method robust from 0.03 to 0.09 and up to 5"
+
+
+def stated(word):
+    """Both are what the text says of the Switch Transformer."""
+    return dict(origin="stated")
+
+
+def of_glam(word):
+    """The text has lambda and alpha tuned: of GLaM with those of the Switch Transformer it is our reading."""
+    return dict(
+        because="Section 6.1 tunes lambda and alpha, and section 6.4.2 calls the method robust from 0.03 to 0.09 and "
+        f"up to 5: that it is {word} with 0.05 and 5, too, is our reading."
+    )
+
 
 for key, (name, model) in ARCHITECTURES.items():
     printed, source = PRINTED[key], f"CS section 6.2; Table 2, {name}, enwik8 small"
     compete = f"In {model} CompeteSMoE" + AS_TUNED * (key == "glam")
-    # the text has lambda and alpha tuned: with those of the Switch Transformer it is our reading of GLaM
-    whose = {word: dict(because=f"{OUR_READING}: that it is {word} with 0.05 and 5, too, is our reading.")
-             if key == "glam" else dict(origin="stated") for word in ("the best", "better")}  # fmt: skip
+    reading = of_glam if key == "glam" else stated
     neutral = dict(source=source, bearing="neutral", hindsight=NOT_DELIVERED, group="lm-compete-best")
     study.claim(
         f"fixed-worst-{key}",
@@ -135,13 +136,13 @@ for key, (name, model) in ARCHITECTURES.items():
             f"{key}-compete-smoe",
             options=dict(others=ARMS[key], lower=True),
         ).at_least(0.0, predicted=printed["best"]),
-        neutral | whose["the best"],
+        neutral | reading("the best"),
     )
     study.claim(
         f"compete-smoe-{key}",
         f"{compete} has a lower loss than SMoE.",
         difference("bpc", f"{key}-compete-smoe", versus=f"{key}-smoe").at_most(0.0, predicted=printed["smoe"]),
-        neutral | whose["better"],
+        neutral | reading("better"),
     )
     study.claim(
         f"learns-{key}",
@@ -170,7 +171,9 @@ study.claim(
     dict(source="CS section 6.2; Table 2, GLaM, enwik8 small; section 6.1 for the tuning", presets=["tuned"]),
 )
 
-across = dict(source="CS section 6.2: across all methods, GLaM is better than Switch", group="glam-better-across-methods")
+across = dict(
+    source="CS section 6.2: across all methods, GLaM is better than Switch", group="glam-better-across-methods"
+)
 reading = (
     "The text says it across all methods, of CompeteSMoE with lambda and alpha tuned (section 6.1): that GLaM is "
     "better with those tuned on the Switch Transformer, too, is our reading."
@@ -211,18 +214,13 @@ study.claim(
     dict(source="CS section 6.2, Fig. 2", group="lm-faster", presets=ALL_FIVE),
 )
 
-for key, (_, model) in ARCHITECTURES.items():
-    study.finding({f"fixed-smoe-{key}": "supported"}, f"In {model} a router that learns beats a frozen one.")
-    study.finding({f"compete-smoe-{key}": "inconclusive"}, f"In {model} CompeteSMoE and SMoE cannot be told apart.")
-    study.finding({f"compete-smoe-{key}": "supported"}, f"In {model} CompeteSMoE has the lower loss.")
-    study.finding({f"compete-smoe-{key}": "not supported"}, f"In {model} CompeteSMoE has the higher loss.")
 
 study.figure(
     kind="function",
     title="Validation loss in training, and test loss, of five routers",
     function="studies.compete_smoe.parts.router_figure:training",
     options=dict(groups=[[name, ARMS[key]] for key, (name, _) in ARCHITECTURES.items()]),
-    caption="Left: validation loss over steps, means over seeds with 95 % t-intervals, without the untrained "
-    "model. Right: test loss minus that of SMoE with the same first weights and batches; small marks are seeds, "
-    "bars 95 % t-intervals of the mean; a bar across 0 decides nothing.",
+    caption="Left: validation loss over steps, means over seeds with 95 % t-intervals, without the untrained model. "
+    "Right: test loss minus that of SMoE with the same first weights and batches; small marks are seeds, bars 95 % "
+    "t-intervals of the mean; a bar across 0 decides nothing.",
 )

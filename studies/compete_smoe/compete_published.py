@@ -1,10 +1,11 @@
 """Training as in the code that the authors published, and Table 5 with alpha on the router loss (compete-smoe).
 
-The code (github.com/giangdip2410/CompeteSMoE) differs from equation 5 as printed. The winners make the output in a step
-that competes; L_R compares the softmax of all scores, not of the K largest, with the competition, and moves experts and
-earlier layers too; its factor is alpha / 100. LayerNorm comes after each part, dropout is 0.1, the rate is constant and
-gradients are not clipped. Of 16 scripts 14 have lambda = 1, four of them with nothing else changed: then every step
-competes and the task never reaches the router. Its README says that it cannot reproduce the paper's numbers.
+The code (github.com/giangdip2410/CompeteSMoE) differs from equation 5 as printed. The winners make the output in a
+step that competes; L_R compares the softmax of all scores, not of the K largest, with the competition, and moves
+experts and earlier layers too; its factor is alpha / 100. LayerNorm comes after each part, dropout is 0.1, the rate is
+constant and gradients are not clipped. Of 16 scripts 14 have lambda = 1, four of them with nothing else changed: then
+every step competes and the task never reaches the router. Its README says that it cannot reproduce the paper's
+numbers.
 
 The grid is the factor of L_R: 0.05 is that of the scripts, 2.5 that of alpha = 250, and with 0 nothing teaches the
 router. All claims are ours: they answer that `compete_lm` does not train as the authors did.
@@ -12,14 +13,14 @@ router. All claims are ours: they answer that `compete_lm` does not train as the
 
 from moestat import Study
 from moestat.study.rules import difference
-from studies.compete_smoe.parts.trainings import paper, small
+from studies.compete_smoe.parts.trainings import differences, paper, small
 
 study = Study(
     "Does competition help when trained as in the published code?",
     paper="compete-smoe",
     source="CS section 6.4.2, Table 5; github.com/giangdip2410/CompeteSMoE",
-    question="With the authors' published training, is CompeteSMoE better than SMoE, and robust in the weight "
-    "of its router loss?",
+    question="With the authors' published training, is CompeteSMoE better than SMoE, and robust in the weight of its "
+    "router loss?",
     experiment="compete_lm",
     seed=20260910,
     scale="stand-in",
@@ -40,24 +41,18 @@ study = Study(
 WITHOUT_A_QUARTER = dict(router_weight=[0.0, 0.001, 0.01, 0.05, 2.5])
 study.preset(
     "quick",
-    "83 thousand weights on nineteen plays: factors 0 to 0.05 and 2.5 of L_R; 300 steps of 16 windows of 32 "
-    "characters, 4 seeds.",
-    expected="about 9 minutes on 2 cores",
-    replicates=4,
-    grid=WITHOUT_A_QUARTER,
-    settings=small(300, every=60),
-    block=1,
+    **small(
+        300,
+        60,
+        4,
+        "about 9 minutes on 2 cores",
+        about="83 thousand weights on nineteen plays: factors 0 to 0.05 and 2.5 of L_R; 300 steps of 16 windows of "
+        "32 characters, 4 seeds.",
+        grid=WITHOUT_A_QUARTER,
+    ),
 )
-study.preset(
-    "trained",
-    "The model, the seeds and the factors of quick, ten times the steps: 3000 of 16 windows of 32 characters.",
-    expected="40 to 89 minutes on 2 cores, idle to busy",
-    replicates=4,
-    grid=WITHOUT_A_QUARTER,
-    settings=small(3000, every=300),
-    block=1,
-)
-study.preset("paper", expected="not measured; estimated at 12 to 24 hours on one GPU", **paper())
+study.preset("trained", **small(3000, 300, 4, "40 to 89 minutes on 2 cores, idle to busy", grid=WITHOUT_A_QUARTER))
+study.preset("paper", **paper("tiny", "not measured; estimated at 12 to 24 hours on one GPU"))
 
 always = dict(router="compete_smoe", probability=1.0, router_weight=0.05)
 winners = dict(competition_output="competition")
@@ -102,38 +97,27 @@ study.ours(
 )
 study.ours(
     "large-loss-teaches",
-    "With a factor of L_R of 2.5 the router's top 2 meet the winners of a competition more often than with the factor 0.",
+    "With a factor of L_R of 2.5 the router's top 2 meet the winners of a competition more often than with the "
+    "factor 0.",
     difference("overlap", "compete", at=dict(router_weight=2.5), versus_at=UNTAUGHT).at_least(0.0),
     source="ours: manipulation check of better (CS section 3.2)",
 )
 study.ours(
     "surer-always",
-    "Trained as in some of the published scripts, with lambda = 1, CompeteSMoE's routers have a lower mean "
-    "entropy than SMoE's.",
+    "Trained as in some of the published scripts, with lambda = 1, CompeteSMoE's routers have a lower mean entropy "
+    "than SMoE's.",
     difference("entropy", "compete-always", at=SCRIPTS, versus="smoe", versus_at=SCRIPTS).at_most(0.0),
     source="ours: control of compete_significance's surer, with the published training (CS appendix C.5, Table 10)",
 )
 
-study.finding(
-    {"always-better": "not supported"},
-    "Trained as in four of the published scripts, where every step competes and the task never reaches the "
-    "router, CompeteSMoE has the higher loss.",
-)
-study.finding(
-    dict(better="inconclusive"), "With the paper's lambda it cannot be told from SMoE in this training either."
-)
-study.finding(dict(better="supported"), "With the paper's lambda it has a lower loss than SMoE in this training.")
 
 study.figure(
-    kind="function",
-    title="Test loss against the factor of the router loss, in the published training",
-    function="studies.compete_smoe.parts.router_figure:differences",
-    options=dict(
-        variable="bpc",
-        baseline=["smoe", 0.05],
+    **differences(
+        "Test loss against the factor of the router loss, in the published training",
+        "Table 5",
+        "bpc",
+        ["smoe", 0.05],
+        "test loss minus SMoE's, bits per character",
         over="router_weight",
-        ylabel="test loss minus SMoE's, bits per character",
-    ),
-    caption="Table 5 of the paper with alpha on the router loss: differences to SMoE with the same first "
-    "weights and batches; small marks are seeds, bars 95 % t-intervals of the mean; a bar across 0 decides nothing.",
+    )
 )

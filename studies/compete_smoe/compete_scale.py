@@ -1,8 +1,8 @@
 """The loss in a larger model (compete-smoe, Table 2: from small to medium).
 
-Models and trainings as in `compete_lm`; the setting `thirds` multiplies blocks and width by 4/3, which makes the paper's
-medium of its small. XMoE and StableMoE, the text has it, gain on SMoE as the model grows: that is judged by a difference
-of differences, paired by seed. In one arm of ours StableMoE's router is frozen after half of the steps.
+Models and trainings as in `compete_lm`; the setting `thirds` multiplies blocks and width by 4/3, which makes the
+paper's medium of its small. XMoE and StableMoE, the text has it, gain on SMoE as the model grows: that is judged by a
+difference of differences, paired by seed. In one arm of ours StableMoE's router is frozen after half of the steps.
 """
 
 from moestat import Study
@@ -23,25 +23,34 @@ study = Study(
 
 study.preset(
     "quick",
-    "83 and 186 thousand weights on nineteen plays: 300 steps of 16 windows of 32 characters, 4 seeds.",
-    expected="2 to 7 minutes on 2 cores, idle to busy",
-    replicates=4,
-    settings=small(300, every=60),
-    block=1,
+    **small(
+        300,
+        60,
+        4,
+        "2 to 7 minutes on 2 cores, idle to busy",
+        about="83 and 186 thousand weights on nineteen plays: 300 steps of 16 windows of 32 characters, 4 seeds.",
+    ),
 )
 study.preset(
     "trained",
-    "The models of quick, ten times the steps, 8 seeds, its four among them: 3000 of 16 windows of 32 characters.",
-    expected="about half an hour on 2 cores",
-    replicates=8,
-    settings=small(3000, every=300),
-    block=1,
+    **small(
+        3000,
+        300,
+        8,
+        "about half an hour on 2 cores",
+        about="The models of quick, ten times the steps, 8 seeds, its four among them: 3000 of 16 windows of 32 "
+        "characters.",
+    ),
 )
-AT_BOTH_SIZES = paper("small") | dict(
-    about="The paper's sizes (small and medium), windows of 512, batches of 48, 60 000 steps; on the plays unless "
-    "`file` is enwik8."
+study.preset(
+    "paper",
+    **paper(
+        "small",
+        "not measured; estimated at 30 to 60 hours on one GPU",
+        about="The paper's sizes (small and medium), windows of 512, batches of 48, 60 000 steps; on the plays "
+        "unless `file` is enwik8.",
+    ),
 )
-study.preset("paper", expected="not measured; estimated at 30 to 60 hours on one GPU", **AT_BOTH_SIZES)
 
 for arm in ("smoe", "xmoe", "stable-moe"):
     study.arm(arm, METHODS[arm], router=arm.replace("-", "_"))
@@ -74,22 +83,4 @@ study.claim(
     difference("bpc", "smoe", at=dict(thirds=4), versus_at=dict(thirds=3)).at_most(0.0, predicted="-0.061"),
     dict(source="CS Table 2, Switch, enwik8, SMoE", bearing="neutral"),
     because="Table 2 has SMoE at 1.191 in the small and 1.130 in the medium model.",
-)
-
-study.finding({"larger-better": "supported"}, "The larger model has the lower loss.")
-study.finding({"compete-larger": "inconclusive"}, "In it, too, CompeteSMoE and SMoE cannot be told apart.")
-study.finding({"compete-larger": "supported"}, "In it CompeteSMoE has a lower loss than SMoE.")
-study.finding({"compete-larger": "not supported"}, "In it CompeteSMoE has a higher loss than SMoE.")
-
-study.figure(
-    kind="lines",
-    title="Test loss of four routers in two sizes",
-    x="thirds",
-    xlabel="thirds of blocks and width",
-    logx=False,
-    logy=False,
-    columns=1,
-    panels=[dict(title="16 experts, top-2", variable="bpc", ylabel="test loss, bits per character")],
-    caption="The columns small and medium of Table 2 of the paper, on another text. Means over seeds with 95 % "
-    "t-intervals; the seeds share batches, so the claims compare them in pairs, which is more exact than the bars.",
 )

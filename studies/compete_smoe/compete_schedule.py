@@ -1,8 +1,8 @@
 """The loss against the share of steps that compete (compete-smoe, Table 4).
 
 Models and trainings as in `compete_lm`. lambda(t) is the probability that a layer competes in step t, constant as in
-the paper; in two arms of ours it falls to 0 or rises from 0. With lambda = 0 CompeteSMoE is SMoE bit for bit, and it is
-the baseline.
+the paper; in two arms of ours it falls to 0 or rises from 0. With lambda = 0 CompeteSMoE is SMoE bit for bit, and it
+is the baseline.
 
 The paper prints a cliff: 1.733 bits at lambda = 0.01, 1.303 at 0.05. Where the router makes the output, as in equation
 5, a step that competes adds no noise to it; so in preset `rare` the winners make it (section 3.1), for 60 000 steps as
@@ -11,7 +11,7 @@ in the paper, so that a layer competes some 600 times as there.
 
 from moestat import Study
 from moestat.study.rules import difference
-from studies.compete_smoe.parts.trainings import paper, small
+from studies.compete_smoe.parts.trainings import differences, paper, small
 
 study = Study(
     "How often must the router learn from a competition?",
@@ -27,34 +27,31 @@ study = Study(
 
 study.preset(
     "quick",
-    "83 thousand weights on nineteen plays: constant lambda(t); 300 steps of 16 windows of 32 characters, 4 seeds.",
-    expected="about 80 s on 2 cores",
-    replicates=4,
-    arms=["compete"],
-    settings=small(300, every=60),
-    block=1,
+    **small(
+        300,
+        60,
+        4,
+        "about 80 s on 2 cores",
+        about="83 thousand weights on nineteen plays: constant lambda(t); 300 steps of 16 windows of 32 characters, "
+        "4 seeds.",
+        arms=["compete"],
+    ),
 )
-study.preset(
-    "trained",
-    "The model of quick, ten times the steps, 8 seeds, its four among them.",
-    expected="about 10 minutes on 2 cores",
-    replicates=8,
-    arms=["compete"],
-    settings=small(3000, every=300),
-    block=1,
-)
+study.preset("trained", **small(3000, 300, 8, "about 10 minutes on 2 cores", arms=["compete"]))
 study.preset(
     "rare",
-    "The model of trained at lambda = 0.01 and 0, 60 000 steps as in the paper; the winners make the output.",
-    expected="about 35 minutes on 2 cores",
-    rank=0,
-    replicates=4,
-    arms=["winners"],
-    grid=dict(probability=[0.0, 0.01]),
-    settings=small(60_000, every=2000),
-    block=1,
+    **small(
+        60000,
+        2000,
+        4,
+        "about 35 minutes on 2 cores",
+        about="The model of trained at lambda = 0.01 and 0, 60 000 steps as in the paper; the winners make the output.",
+        rank=0,
+        arms=["winners"],
+        grid=dict(probability=[0.0, 0.01]),
+    ),
 )
-study.preset("paper", expected="not measured; estimated at 10 to 20 hours on one GPU", **paper())
+study.preset("paper", **paper("tiny", "not measured; estimated at 10 to 20 hours on one GPU"))
 
 for name, label, settings, presets in [
     ("compete", "CompeteSMoE", {}, ["*"]),
@@ -65,7 +62,12 @@ for name, label, settings, presets in [
     study.arm(name, label, router="compete_smoe", presets=presets, **settings)
 
 # --- claims: what Tables 4 and 9 print of the difference to SMoE ---
-for number, probability, printed in [(3, 0.03, "-0.003"), (5, 0.05, "-0.030"), (7, 0.07, "-0.023"), (9, 0.09, "-0.024")]:
+for number, probability, printed in [
+    (3, 0.03, "-0.003"),
+    (5, 0.05, "-0.030"),
+    (7, 0.07, "-0.023"),
+    (9, 0.09, "-0.024"),
+]:
     study.claim(
         f"better-{number}",
         f"With lambda = {probability} CompeteSMoE has a lower loss than SMoE (lambda = 0).",
@@ -91,20 +93,14 @@ study.ours(
     dict(source="ours: control of too-sparse (CS section 6.4.1, Tables 4 and 9)", presets=["rare"]),
 )
 
-study.finding({"better-?": "inconclusive"}, "At no lambda from 0.03 on can CompeteSMoE be told from SMoE.")
-study.finding({"better-?": "not supported"}, "At no lambda from 0.03 on is the loss below that of SMoE.")
-study.finding({"cliff-rare": "not supported"}, "There is no cliff at lambda = 0.01, as Table 4 has it.")
 
 study.figure(
-    kind="function",
-    title="Test loss against the share of steps that compete",
-    function="studies.compete_smoe.parts.router_figure:differences",
-    options=dict(
-        variable="bpc",
-        baseline=["compete", 0.0],
+    **differences(
+        "Test loss against the share of steps that compete",
+        "Table 4",
+        "bpc",
+        ["compete", 0.0],
+        "test loss minus SMoE's (lambda = 0), bits per character",
         over="probability",
-        ylabel="test loss minus SMoE's (lambda = 0), bits per character",
-    ),
-    caption="Table 4 of the paper: differences to lambda = 0, which is SMoE, with the same first weights and "
-    "batches; small marks are seeds, bars 95 % t-intervals of the mean; a bar across 0 decides nothing.",
+    )
 )

@@ -2,12 +2,12 @@
 
 Models and trainings as in `compete_lm`; preset `long` has half a million weights. The paper leaves open whose output
 counts in a step that competes. In equation 5 it must be the router's, or the task gives it no gradient; in section 3.1
-and Fig. 1a it is the winners'. Arm `compete-smoe` is the former, and the claims on it are the paper's; `compete-winners`
-is the latter, the control in which competition is delivered.
+and Fig. 1a it is the winners'. Arm `compete-smoe` is the former, and the claims on it are the paper's; `compete-
+winners` is the latter, the control in which competition is delivered.
 
-Preset `control` has two arms more, with the winners' output: without the router loss (`untaught`), and with a competition
-in every step (`always`), which is competition itself, without a router as its proxy. `seconds_per_step` is a measurement
-of the machine.
+Preset `control` has two arms more, with the winners' output: without the router loss (`untaught`), and with a
+competition in every step (`always`), which is competition itself, without a router as its proxy. `seconds_per_step` is
+a measurement of the machine.
 """
 
 from moestat import Study
@@ -25,14 +25,7 @@ study = Study(
     summaries=["bpc", "best_valid_bpc", "seconds_per_step", "tokens_per_second", "competitions"],
 )
 
-study.preset(
-    "quick",
-    "83 thousand weights on nineteen plays: 400 steps of 16 windows of 32 characters, 8 seeds.",
-    expected="90 s to 3 minutes on 2 cores, idle to busy",
-    replicates=8,
-    settings=small(400, every=80),
-    block=1,
-)
+study.preset("quick", **small(400, 80, 8, "90 s to 3 minutes on 2 cores, idle to busy"))
 study.preset(
     "long",
     "Half a million weights on nineteen plays: 3000 steps of 16 windows, 3 million characters, 8 seeds.",
@@ -43,16 +36,18 @@ study.preset(
 )
 study.preset(
     "control",
-    "The model of quick after 3000 steps, with the winners' output: without the router loss, and with a "
-    "competition in every step. 8 seeds.",
-    expected="about 10 minutes on 2 cores",
-    rank=0,
-    replicates=8,
-    arms=["smoe", "compete-smoe", "compete-winners", "untaught", "always"],
-    settings=small(3000, every=300),
-    block=1,
+    **small(
+        3000,
+        300,
+        8,
+        "about 10 minutes on 2 cores",
+        about="The model of quick after 3000 steps, with the winners' output: without the router loss, and with a "
+        "competition in every step. 8 seeds.",
+        rank=0,
+        arms=["smoe", "compete-smoe", "compete-winners", "untaught", "always"],
+    ),
 )
-study.preset("paper", expected="not measured; estimated at 3 to 6 hours on one GPU", **paper())
+study.preset("paper", **paper("tiny", "not measured; estimated at 3 to 6 hours on one GPU"))
 
 winners = dict(router="compete_smoe", competition_output="competition")
 study.arm("smoe", "SMoE", router="smoe")
@@ -113,16 +108,16 @@ study.claim(
     f"{ROUTERS} the experts of CompeteSMoE are used more evenly than those of SMoE (entropy of their use).",
     difference("usage_entropy", "compete-smoe", versus="smoe").at_least(0.0, predicted="> 0"),
     dict(source="CS abstract, section 1: representation collapse", group="competition-against-collapse"),
-    because="Section 1 names tokens that are only routed to a few experts, and competition is to address it: "
-    "the experts must be used more evenly than those of SMoE.",
+    because="Section 1 names tokens that are only routed to a few experts, and competition is to address it: the "
+    "experts must be used more evenly than those of SMoE.",
 )
 study.claim(
     "surer",
     f"{ROUTERS} CompeteSMoE's routers have a lower mean entropy than SMoE's.",
     difference("entropy", "compete-smoe", versus="smoe").at_most(0.0, predicted="-0.06"),
     dict(source="CS appendix C.5, Table 10", bearing="neutral", group="entropy-compete-lowest"),
-    because="Appendix C.5 reads one table, of which it is true (compete_tables): that the same is to be seen "
-    "in other trainings follows from its conclusion, that the routers learned by CompeteSMoE have a higher quality.",
+    because="Appendix C.5 reads one table, of which it is true (compete_tables): that the same is to be seen in "
+    "other trainings follows from its conclusion, that the routers learned by CompeteSMoE have a higher quality.",
     hindsight=NOT_DELIVERED_ENTROPY,
 )
 study.claim(
@@ -130,8 +125,8 @@ study.claim(
     f"{ROUTERS} the router loss L_R on the test part is lower than that of SMoE's routers.",
     difference("router_loss", "compete-smoe", versus="smoe").at_most(0.0, predicted="< 0"),
     dict(source="CS section 3.2, equation 3", group="router-loss-in-the-test", presets=["control"]),
-    because="Section 3.2 measures by the mean squared error between the policies how well the router predicts "
-    "the competition: it must be lower than that of a router that never saw one.",
+    because="Section 3.2 measures by the mean squared error between the policies how well the router predicts the "
+    "competition: it must be lower than that of a router that never saw one.",
 )
 
 # --- controls: the same where competition is delivered ---
@@ -184,15 +179,12 @@ for name, statement, rule, control, presets in [
 ]:
     study.ours(name, statement, rule, source=f"ours: {control}", presets=presets)
 
-study.finding(dict(better="inconclusive"), "The two cannot be told apart.")
-study.finding(dict(better="not supported"), "CompeteSMoE has the higher loss.")
 study.finding(
     {"learns": "inconclusive", "learns-winners": "supported"},
-    "Where the winners make the output the router meets them far more often than SMoE's does; where the router "
-    "makes it, as in equation 5 as printed, hardly more often, if at all: there competition was not delivered, "
-    "and what else is found of it is inconclusive.",
+    "Where the winners make the output the router meets them far more often than SMoE's does; where the router makes "
+    "it, as in equation 5 as printed, hardly more often, if at all: there competition was not delivered, and what "
+    "else is found of it is inconclusive.",
 )
-study.finding(dict(overhead="supported"), "The overhead of a step with competition is not above 15 %.")
 
 study.figure(
     kind="function",
@@ -202,6 +194,6 @@ study.figure(
         arms=["smoe", "compete-smoe"],
         panels=[["bpc", "test loss, bits per character", 1.0], ["seconds_per_step", "milliseconds per step", 1000.0]],
     ),
-    caption="Table 9 of the paper. A line is a seed: first weights and batches are the same at both ends. "
-    "Large marks are means. The milliseconds are measurements of the machine, of CPU time on a CPU.",
+    caption="Table 9 of the paper. A line is a seed: first weights and batches are the same at both ends. Large "
+    "marks are means. The milliseconds are measurements of the machine, of CPU time on a CPU.",
 )

@@ -1,17 +1,18 @@
 """Inequality (10) of compete-smoe, E h >= c D: where it fails near the truth, and when it holds.
 
 Section 4 asks for pairwise different atoms and an expert function with independent derivatives; not that every expert
-wins somewhere. A truth is moved by 0.1 to 0.003 along directions that could break (10): one expert towards zero, one in a
-random direction, all along the direction of the least Fisher information. `least_ratio` is the least E h / D over them.
-Measures far from the truth are tried in `competition_far`. Nothing is fitted.
+wins somewhere. A truth is moved by 0.1 to 0.003 along directions that could break (10): one expert towards zero, one
+in a random direction, all along the direction of the least Fisher information. `least_ratio` is the least E h / D over
+them. Measures far from the truth are tried in `competition_far`. Nothing is fitted.
 
-Arms: four designs in which every expert wins at half of the inputs; *asleep*, in which one wins nowhere; *tied*, linear
-experts w and -w; and truths that are drawn, four experts with N(0, 1) weights. In a drawn truth a counterexample is
-certain: in each cell of a grid of inputs K others are larger by more than sizes change within a cell. Where no expert
-sleeps the exponent of the ratio over the length of the moves is judged (E h of the order D^2 would give 1).
+Arms: four designs in which every expert wins at half of the inputs; *asleep*, in which one wins nowhere; *tied*,
+linear experts w and -w; and truths that are drawn, four experts with N(0, 1) weights. In a drawn truth a
+counterexample is certain: in each cell of a grid of inputs K others are larger by more than sizes change within a
+cell. Where no expert sleeps the exponent of the ratio over the length of the moves is judged (E h of the order D^2
+would give 1).
 
-If an expert that wins nowhere is read out of the theorem, its density being one with k* - 1 experts, the refutations by
-sleeping experts go. Equation (1) does not say who wins a tie; here it is the lowest index.
+If an expert that wins nowhere is read out of the theorem, its density being one with k* - 1 experts, the refutations
+by sleeping experts go. Equation (1) does not say who wins a tie; here it is the lowest index.
 """
 
 from moestat import Study
@@ -76,28 +77,28 @@ def exponent(arm, **options):
 for arm, (_, case) in GIVEN.items():
     study.claim(
         f"bound-{arm}",
-        f"{case}, E_X h is at least a positive multiple of D for every measure with k* atoms near the true one, "
-        "as near as 0.1 (the local part of (10)): along no direction does the least E_X h / D fall with the "
-        "length of the move, from 0.1 to 0.003.",
+        f"{case}, E_X h is at least a positive multiple of D for every measure with k* atoms near the true one, as "
+        "near as 0.1 (the local part of (10)): along no direction does the least E_X h / D fall with the length of "
+        "the move, from 0.1 to 0.003.",
         exponent(arm),
         dict(source=NEAR_THE_TRUTH, group="inequality 10, every expert wins"),
     )
 study.claim(
     "bound-asleep",
-    "Where an expert wins nowhere, E_X h is at least a positive multiple of D for every measure with k* atoms "
-    "near the true one, as near as 0.1 (the local part of (10)).",
+    "Where an expert wins nowhere, E_X h is at least a positive multiple of D for every measure with k* atoms near "
+    "the true one, as near as 0.1 (the local part of (10)).",
     function("moestat.claims.rules:smallest", "least_ratio", "asleep", options=dict(over=[])).at_least(
         0.001, predicted="> 0"
     ),
     dict(source=NEAR_THE_TRUTH, group="inequality 10, every truth"),
-    because="Theorem 4.2 is said of every true measure with pairwise different atoms; section 4 does not ask "
-    "that every expert wins somewhere.",
+    because="Theorem 4.2 is said of every true measure with pairwise different atoms; section 4 does not ask that "
+    "every expert wins somewhere.",
 )
 
 # --- claims: truths that are drawn; with K = k* every expert wins everywhere, and what could fail is the exponent ---
 NO_COUNTEREXAMPLE = (
-    "E_X h is at least a positive multiple of D near every one of them whose atoms are pairwise different; there is no "
-    "counterexample."
+    "E_X h is at least a positive multiple of D near every one of them whose atoms are pairwise different; there is "
+    "no counterexample."
 )
 for expert in DRAWN:
     for active in (1, 2):
@@ -105,9 +106,9 @@ for expert in DRAWN:
         study.claim(
             f"bound-{expert}-{active}",
             f"{truths} {NO_COUNTEREXAMPLE}",
-            function(
-                "studies.compete_smoe.parts.rules:counterexample", "counterexample", f"{expert}-{active}"
-            ).at_most(0.0, predicted=0),
+            function("studies.compete_smoe.parts.rules:counterexample", "counterexample", f"{expert}-{active}").at_most(
+                0.0, predicted=0
+            ),
             dict(source=NEAR_THE_TRUTH, origin="stated", group="inequality 10, every truth"),
         )
         study.ours(
@@ -129,9 +130,9 @@ study.claim(
     "True measures with linear experts, two of them tied (the lowest index wins), and K = 1: " + NO_COUNTEREXAMPLE,
     function("studies.compete_smoe.parts.rules:counterexample", "counterexample", "tied-1").at_most(0.0, predicted=0),
     dict(source=NEAR_THE_TRUTH, group="inequality 10, every truth"),
-    because="Theorem 4.2 is said of every true measure with pairwise different atoms, and W and -W are "
-    "different. Equation (1) leaves open who wins a tie, but with K = 1 most of these truths have another "
-    "expert that wins nowhere, too.",
+    because="Theorem 4.2 is said of every true measure with pairwise different atoms, and W and -W are different. "
+    "Equation (1) leaves open who wins a tie, but with K = 1 most of these truths have another expert that wins "
+    "nowhere, too.",
 )
 
 # --- claims: the step of Lemma B.2 ---
@@ -152,24 +153,15 @@ for arm, case in [
 
 study.finding(
     {"bound-asleep": "not supported"},
-    "**(10) is false as it is stated.** An expert that wins at no input is not in the density. Moved to any "
-    "other place where it wins nothing, it changes D and leaves every density as it is: E h = 0. The "
-    "assumptions of section 4 do not exclude it.",
-)
-study.finding(
-    {"bound-linear-1": "not supported", "bound-affine-1": "not supported", "bound-tanh-1": "not supported"},
-    "With K = 1 such truths need no construction: random weights give them, for linear, affine and tanh experts.",
-)
-study.finding(
-    {"bound-*-4": "supported"},
-    "With K = k* every expert wins everywhere, and near every truth that was drawn E h / D does not fall as the "
-    "moves become shorter, as (10) has it.",
+    "**(10) is false as it is stated.** An expert that wins at no input is not in the density. Moved to any other "
+    "place where it wins nothing, it changes D and leaves every density as it is: E h = 0. The assumptions of "
+    "section 4 do not exclude it.",
 )
 study.finding(
     {"condition-*": "supported"},
     "**When it holds near the truth.** Every expert must win on a set of inputs of positive probability: in the "
-    "truths that were drawn the least E h / D is positive exactly then, but for experts that win at too few "
-    "inputs to be seen. K experts need not win together.",
+    "truths that were drawn the least E h / D is positive exactly then, but for experts that win at too few inputs "
+    "to be seen. K experts need not win together.",
 )
 
 study.figure(
@@ -185,16 +177,6 @@ study.figure(
             for active, winners in WINNERS.items()
         ],
     ],
-    caption="(a) Given truths; at a ratio of 0 a move changes no density. (b) to (d) Means over truths that "
-    "are drawn, among which those with an expert that wins nowhere count with 0.",
-)
-study.figure(
-    "change",
-    kind="lines",
-    title="The largest change of the density, in the mean over x",
-    x="length",
-    xlabel="norm of the move",
-    columns=1,
-    panels=[dict(title="", arms=ARMS, variable="largest", ylabel="largest E h")],
-    caption="A curve that does not fall with the move is a density that is not continuous in the parameters.",
+    caption="(a) Given truths; at a ratio of 0 a move changes no density. (b) to (d) Means over truths that are "
+    "drawn, among which those with an expert that wins nowhere count with 0.",
 )

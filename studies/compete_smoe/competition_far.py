@@ -3,14 +3,14 @@
 Theorem 4.2 states (10) for any measure with k* atoms. The end of its proof (App. B.2, (16)) concludes from p = p* that
 G = G*, which needs an expert function g that determines its weights; section 4 asks for independent derivatives alone.
 
-k* = 2 experts of one input, K = 1 or 2, every one winning at a tenth of the inputs or more. `scaled`, g = b tanh(a x), is
-the same for (a, b) and (-a, -b); the two hidden units of `network` can change places; `affine` and `tanh(w x + b)`
-determine their weights. Each replicate draws a truth and compares it with the measures that have the other weights, and
-with twenty drawn from the whole parameter space. Nothing is fitted.
+k* = 2 experts of one input, K = 1 or 2, every one winning at a tenth of the inputs or more. `scaled`, g = b tanh(a x),
+is the same for (a, b) and (-a, -b); the two hidden units of `network` can change places; `affine` and `tanh(w x + b)`
+determine their weights. Each replicate draws a truth and compares it with the measures that have the other weights,
+and with twenty drawn from the whole parameter space. Nothing is fitted.
 
-Expect the ratio 0 where g does not determine its weights. Either repair will do: g(., W) = g(., W') only for W = W', or a
-D that takes the least over the weights of one expert. A connected parameter space excludes such experts, since their
-derivatives are dependent somewhere in it; two boxes, around a truth and its image, do not.
+Expect the ratio 0 where g does not determine its weights. Either repair will do: g(., W) = g(., W') only for W = W',
+or a D that takes the least over the weights of one expert. A connected parameter space excludes such experts, since
+their derivatives are dependent somewhere in it; two boxes, around a truth and its image, do not.
 """
 
 from moestat import Study
@@ -20,8 +20,8 @@ study = Study(
     "Competition routing: does the density control the parameters far from the truth?",
     paper="compete-smoe",
     source="CS (10), Theorem 4.2, far part (16)",
-    question="Is E h at least a multiple of D for every mixture, and not only for those near the truth, if "
-    "every expert wins?",
+    question="Is E h at least a multiple of D for every mixture, and not only for those near the truth, if every "
+    "expert wins?",
     experiment="competition_far",
     seed=20260812,
     scale="paper",
@@ -76,13 +76,13 @@ for claim, statement, variable, least in [
     )
 
 study.finding(
-    {"far-scaled-*": "not supported", "far-network-*": "not supported", "all-win": "supported", "independent": "supported"},
-    "**(10) is false far from the truth, too, where every expert wins.** b tanh(a x) is the same expert with "
-    "(-a, -b), and a network with hidden units the same with the units in another order: E h = 0, and D is of "
-    "the order one. The derivatives are linearly independent all the same.",
-)
-study.finding(
-    {"far-affine-*": "supported", "far-tanh-*": "supported"},
-    "For affine experts and for tanh(w x + b), which determine their weights, no measure that was tried is a "
-    "counterexample.",
+    {
+        "far-scaled-*": "not supported",
+        "far-network-*": "not supported",
+        "all-win": "supported",
+        "independent": "supported",
+    },
+    "**(10) is false far from the truth, too, where every expert wins.** b tanh(a x) is the same expert with (-a, "
+    "-b), and a network with hidden units the same with the units in another order: E h = 0, and D is of the order "
+    "one. The derivatives are linearly independent all the same.",
 )

@@ -1,15 +1,16 @@
 """Three places where the proofs for competition routing and the simulation part (compete-smoe, App. B.1.2 and B.2).
 
 (1) Both proofs keep the winners of a region of inputs for all parameters near by, and set regions where a winner and a
-loser can tie aside as null sets (Case 2). Adjacent regions touch, so that every region with a neighbour is one of those.
-`misrouted` is the share of inputs whose winners change. (2) The cover of Lemma B.2 (a) then bounds the change of the
-density at every input; `density_change` is the largest. (3) D -> 0 is read as convergence of every expert; but D sums over
-Voronoi cells, and an empty one costs nothing. The text after (11) is about an estimate whose density converges, too.
+loser can tie aside as null sets (Case 2). Adjacent regions touch, so that every region with a neighbour is one of
+those. `misrouted` is the share of inputs whose winners change. (2) The cover of Lemma B.2 (a) then bounds the change
+of the density at every input; `density_change` is the largest. (3) D -> 0 is read as convergence of every expert; but
+D sums over Voronoi cells, and an empty one costs nothing. The text after (11) is about an estimate whose density
+converges, too.
 
-A replicate is a random direction of norm 1 in the weights of a design of `competition_mle`, followed from epsilon = 0.1 to
-0.001, and an expert that moves to the place of another one: at t = 1 it is a copy. Nothing is fitted. E h^2 is of order
-epsilon at most, which is all that a cover in the Hellinger distance needs near a truth without ties: Lemma B.2 itself is
-not refuted. A step that is said of every truth fails with one design, so that each has one claim.
+A replicate is a random direction of norm 1 in the weights of a design of `competition_mle`, followed from epsilon =
+0.1 to 0.001, and an expert that moves to the place of another one: at t = 1 it is a copy. Nothing is fitted. E h^2 is
+of order epsilon at most, which is all that a cover in the Hellinger distance needs near a truth without ties: Lemma
+B.2 itself is not refuted. A step that is said of every truth fails with one design, so that each has one claim.
 """
 
 from moestat import Study
@@ -65,16 +66,16 @@ study.rate("hellinger_per_D", over="epsilon", bound=0)
 # --- claims of the paper ---
 study.claim(
     "largest-continuous",
-    "Without a jump at the boundaries, the largest change of the density over all inputs is at most of the "
-    "order of epsilon.",
+    "Without a jump at the boundaries, the largest change of the density over all inputs is at most of the order of "
+    "epsilon.",
     slope("density_change", "continuous", over="epsilon").at_least(0.9, predicted=1.0),
     source="CS App. B.1.2, end of part (a): |p_G - p_G'| is at most of the order of G - G' at every x",
 )
 for design, (_, case) in DESIGNS.items():
     study.claim(  # neutral: random directions of all weights are a weaker test than those of competition_bound
         f"bound-{design}",
-        f"{case}, E_X h is at least a positive multiple of D: their ratio does not go to 0 along random "
-        "directions of all weights.",
+        f"{case}, E_X h is at least a positive multiple of D: their ratio does not go to 0 along random directions of "
+        "all weights.",
         slope("hellinger_per_D", design, over="epsilon").at_most(0.05, predicted=0.0),
         dict(source="CS (10)", bearing="neutral", group="inequality 10, random directions"),
         because="By (10) E h / D is at least one positive constant, on the way to the truth too.",
@@ -98,8 +99,8 @@ for claim, statement, rule, keys, source in [
         "the share of misrouted inputs is linear in epsilon; it is not 0 for small epsilon.",
         slope("misrouted", "mean", over="epsilon").within(0.9, 1.1, predicted=1.0),
         dict(bearing="against", group="winners change near the truth"),
-        "the proofs of CS Lemma B.2 and (10): App. B.1.2, Case 2, by which a region with c_tau = 0 has measure zero, so "
-        "that the others stay inside their counterparts",
+        "the proofs of CS Lemma B.2 and (10): App. B.1.2, Case 2, by which a region with c_tau = 0 has measure zero, "
+        "so that the others stay inside their counterparts",
     ),
     (
         "largest-mean",
@@ -107,13 +108,13 @@ for claim, statement, rule, keys, source in [
         "within 0.1 of 0): there is no cover in the supremum norm.",
         slope("density_change", "mean", over="epsilon").within(-0.1, 0.1, predicted="1 (proof), 0"),
         dict(bearing="against", group="the density jumps at an input"),
-        "largest-continuous: CS App. B.1.2, end of part (a), by which |p_G - p_G'| is at most of the order of G - G' at "
-        "every x",
+        "largest-continuous: CS App. B.1.2, end of part (a), by which |p_G - p_G'| is at most of the order of G - G' "
+        "at every x",
     ),
     (
         "cells-mean",
-        "an expert on its way to the place of another one, by which D goes to 0 and all k* experts are "
-        "different, leaves a cell empty (at t = 0.95, for every pair that was drawn).",
+        "an expert on its way to the place of another one, by which D goes to 0 and all k* experts are different, "
+        "leaves a cell empty (at t = 0.95, for every pair that was drawn).",
         function(
             "moestat.claims.rules:smallest", "copy_empty_cells", "mean", at=dict(t=0.95), options=dict(over=[])
         ).within(0.5, 4.5, predicted="0 (proof), 1"),
@@ -135,19 +136,15 @@ for claim, statement, rule, keys, source in [
 
 study.finding(
     {"misrouted-mean": "supported", "largest-mean": "supported"},
-    "**The first step of both proofs does not hold.** A change of the weights by epsilon moves every boundary by the order "
-    "of epsilon; where the density jumps at a boundary, an input that changes sides changes its density by a constant. "
-    "Means over x in place of suprema repair both near a truth without ties.",
-)
-study.finding(
-    {"bound-*": "supported"},
-    "**What is claimed is true where every expert wins, as in these designs**: E h stays a multiple of D along "
-    "every direction that was drawn.",
+    "**The first step of both proofs does not hold.** A change of the weights by epsilon moves every boundary by the "
+    "order of epsilon; where the density jumps at a boundary, an input that changes sides changes its density by a "
+    "constant. Means over x in place of suprema repair both near a truth without ties.",
 )
 study.finding(
     {"copy-*": "supported", "cells-mean": "supported"},
-    "**What D means.** D = 0 for a mixture in which one expert is lost and another one is there twice: D -> 0 does not by "
-    "itself say that every expert is found, and on the way a cell is empty. With the convergence of the density it does.",
+    "**What D means.** D = 0 for a mixture in which one expert is lost and another one is there twice: D -> 0 does "
+    "not by itself say that every expert is found, and on the way a cell is empty. With the convergence of the "
+    "density it does.",
 )
 
 study.figure(
@@ -161,9 +158,9 @@ study.figure(
         dict(title="mean of h^2", variable="hellinger_squared", ylabel="E h^2"),
         dict(title="largest change", variable="density_change", ylabel="max |p - p*|"),
     ],
-    caption="(a) The first place: adjacent regions touch, so that inputs near the boundary may change their "
-    "winners. (b) What that does to the density on average. (c) The second place: the largest change of the "
-    "density at any input.",
+    caption="(a) The first place: adjacent regions touch, so that inputs near the boundary may change their winners. "
+    "(b) What that does to the density on average. (c) The second place: the largest change of the density at any "
+    "input.",
 )
 study.figure(
     "copy",
@@ -179,17 +176,6 @@ study.figure(
         dict(title="one-to-one distance", variable="copy_matched", ylabel="matched"),
         dict(title="density", variable="copy_hellinger", ylabel="E h"),
     ],
-    caption="The third place. Once the expert falls into the other one's cell, its own is empty and adds "
-    "nothing to D; the one-to-one distance pairs experts.",
-)
-study.figure(
-    "inequality",
-    kind="lines",
-    title="Inequality (10): E h against D",
-    x="epsilon",
-    xlabel="epsilon, norm of the change",
-    logy=False,
-    columns=1,
-    panels=[dict(title="", variable="hellinger_per_D", ylabel="E h / D")],
-    caption="E h / D along random directions. (10) asks that it does not go to 0 with epsilon.",
+    caption="The third place. Once the expert falls into the other one's cell, its own is empty and adds nothing to "
+    "D; the one-to-one distance pairs experts.",
 )

@@ -1,10 +1,10 @@
 """Competition routing: how often density and parameters are farther off than the bound (compete-smoe, section 4).
 
-Both theorems bound a probability: P(loss > C sqrt(log n / n)) is at most of the order n^-c, for some C and c > 0. Truths:
-four affine experts of `competition_families`, K = k* or K = 2. The paper does not give C; here it is the median of
-loss / sqrt(log n / n) at the smallest size, so that a tail can be seen, and c is fitted to the shares of the larger sizes.
-A c that is not above 0 is nothing against the theorems, which may hold with a larger C; and any loss that shrinks like
-n^(-1/2) passes. In preset `settled` the search for the maximum settles, as a tail of D needs.
+Both theorems bound a probability: P(loss > C sqrt(log n / n)) is at most of the order n^-c, for some C and c > 0.
+Truths: four affine experts of `competition_families`, K = k* or K = 2. The paper does not give C; here it is the
+median of loss / sqrt(log n / n) at the smallest size, so that a tail can be seen, and c is fitted to the shares of the
+larger sizes. A c that is not above 0 is nothing against the theorems, which may hold with a larger C; and any loss
+that shrinks like n^(-1/2) passes. In preset `settled` the search for the maximum settles, as a tail of D needs.
 """
 
 from itertools import product
@@ -58,8 +58,8 @@ for (arm, (case, _, _)), (rule, said, named, loss, variable) in product(
         f"being the median of {loss} / sqrt(log n / n) at n = 200 (any loss that shrinks like n^(-1/2) passes).",
         function("studies.compete_smoe.parts.rules:tail_exponent", variable, arm).at_least(0.0, predicted="> 0"),
         dict(source=said, group=named),
-        because="The theorem has some C and c > 0: that C may be the median at the smallest size is our "
-        "reading, by which any loss that shrinks like n^(-1/2) passes.",
+        because="The theorem has some C and c > 0: that C may be the median at the smallest size is our reading, by "
+        "which any loss that shrinks like n^(-1/2) passes.",
     )
 
 study.figure(
@@ -71,6 +71,6 @@ study.figure(
         dict(title="Theorem 4.1: density", variable="hellinger_to_bound", ylabel="E h / sqrt(log n / n)"),
         dict(title="Theorem 4.2: parameters", variable="D_to_bound", ylabel="D / sqrt(log n / n)"),
     ],
-    caption="Means over replicates with 95 % t-intervals of loss / sqrt(log n / n), which both theorems bound "
-    "with high probability.",
+    caption="Means over replicates with 95 % t-intervals of loss / sqrt(log n / n), which both theorems bound with "
+    "high probability.",
 )

@@ -1,9 +1,9 @@
 """The entropy of five kinds of routers (compete-smoe, Table 10).
 
-Models and trainings as in `compete_lm`. Entropies are in nats, means over the test part: `entropy` of the softmax of all
-16 scores, at most log 16 = 2.77, which Table 10 must print, since it has up to 2.5; `entropy_top_k` of the gate after
-TopK, at most log 2 = 0.69. Scores of XMoE are cosines over a temperature that starts at 0.3, those of the others inner
-products. StableMoE's router is frozen after a tenth of the steps, hardly trained.
+Models and trainings as in `compete_lm`. Entropies are in nats, means over the test part: `entropy` of the softmax of
+all 16 scores, at most log 16 = 2.77, which Table 10 must print, since it has up to 2.5; `entropy_top_k` of the gate
+after TopK, at most log 2 = 0.69. Scores of XMoE are cosines over a temperature that starts at 0.3, those of the others
+inner products. StableMoE's router is frozen after a tenth of the steps, hardly trained.
 
 Competition was not delivered in these runs, of equation 5 as printed, so that they say nothing of it.
 """
@@ -26,34 +26,22 @@ study = Study(
     summaries=["entropy", "entropy_top_k", "usage_entropy", "bpc"],
 )
 
-study.preset(
-    "quick",
-    "83 thousand weights on nineteen plays: 400 steps of 16 windows of 32 characters, 4 seeds.",
-    expected="about 6 minutes on 2 cores",
-    replicates=4,
-    settings=small(400, every=80),
-    block=1,
-)
-study.preset(
-    "trained",
-    "The model and the seeds of quick, ten times the steps: 4000 of 16 windows of 32 characters.",
-    expected="about 20 minutes on 2 cores",
-    replicates=4,
-    settings=small(4000, every=400),
-    block=1,
-)
+study.preset("quick", **small(400, 80, 4, "about 6 minutes on 2 cores"))
+study.preset("trained", **small(4000, 400, 4, "about 20 minutes on 2 cores"))
 study.preset(
     "seeds",
-    "As trained, SMoE and CompeteSMoE alone, with the 16 seeds that by the scatter of trained it would take to "
-    "tell 0.06 bits of entropy, the four among them.",
-    expected="about 11 minutes on 2 cores",
-    rank=2,
-    replicates=16,
-    arms=["smoe", "compete-smoe"],
-    settings=small(4000, every=400),
-    block=1,
+    **small(
+        4000,
+        400,
+        16,
+        "about 11 minutes on 2 cores",
+        about="As trained, SMoE and CompeteSMoE alone, with the 16 seeds that by the scatter of trained it would "
+        "take to tell 0.06 bits of entropy, the four among them.",
+        rank=2,
+        arms=["smoe", "compete-smoe"],
+    ),
 )
-study.preset("paper", expected="not measured; estimated at 13 to 27 hours on one GPU", **paper("small"))
+study.preset("paper", **paper("small", "not measured; estimated at 13 to 27 hours on one GPU"))
 
 for arm in OTHERS:
     study.arm(arm, METHODS[arm], router=arm.replace("-", "_"))
@@ -62,7 +50,9 @@ study.arm("xmoe-plain", "XMoE without temperature", router="xmoe", reading="publ
 study.arm("compete-smoe", "CompeteSMoE", router="compete_smoe")
 
 # --- claims: Table 10 ---
-PRINTED_OF_ONE_MODEL = "Table 10 prints it of one model, and no sentence says it: that it is to be seen in other trainings"
+PRINTED_OF_ONE_MODEL = (
+    "Table 10 prints it of one model, and no sentence says it: that it is to be seen in other trainings"
+)
 
 
 def lead(arm, *, lower):
@@ -78,14 +68,13 @@ study.claim(
 )
 study.claim(
     "compete-lowest",
-    "CompeteSMoE's routers have the lowest mean entropy of all five, XMoE's starting at the temperature 0.3 of "
-    "its authors.",
+    "CompeteSMoE's routers have the lowest mean entropy of all five, XMoE's starting at the temperature 0.3 of its "
+    "authors.",
     lead("compete-smoe", lower=True).at_least(0.0, predicted="0.06"),
     dict(source="CS appendix C.5, Table 10", bearing="neutral", hindsight=NOT_DELIVERED_ENTROPY),
     dict(group="entropy-compete-lowest", presets=ALL_FIVE),
-    because="The text has a lower average entropy and, with it, routers of a higher quality than other "
-    "baselines': that all of them are meant, XMoE's with scores that the temperature 0.3 of its authors "
-    "sharpens, is our reading.",
+    because="The text has a lower average entropy and, with it, routers of a higher quality than other baselines': "
+    "that all of them are meant, XMoE's with scores that the temperature 0.3 of its authors sharpens, is our reading.",
 )
 study.claim(  # looked at twice, with 4 and with 16 seeds
     "compete-smoe",
@@ -93,8 +82,8 @@ study.claim(  # looked at twice, with 4 and with 16 seeds
     difference("entropy", "compete-smoe", versus="smoe").at_most(0.0, predicted="-0.06"),
     dict(source="CS appendix C.5, Table 10", bearing="neutral", hindsight=NOT_DELIVERED_ENTROPY),
     dict(group="entropy-compete-lowest", level=0.975),
-    because="Appendix C.5 reads one table, of which it is true (compete_tables): that the same is to be seen "
-    "in other trainings follows from its conclusion, that the routers learned by CompeteSMoE have a higher quality.",
+    because="Appendix C.5 reads one table, of which it is true (compete_tables): that the same is to be seen in "
+    "other trainings follows from its conclusion, that the routers learned by CompeteSMoE have a higher quality.",
 )
 study.claim(
     "stable-above",
@@ -120,13 +109,17 @@ study.ours(
 
 # --- claims: Figures 4 to 6, "much sharper in CompeteSMoE (lower entropy)" in most cases ---
 for rival, statement in [
-    ("", "In most cases, a layer and one of the four baselines being a case, CompeteSMoE's router has the lower entropy."),
+    (
+        "",
+        "In most cases, a layer and one of the four baselines being a case, CompeteSMoE's router has the lower "
+        "entropy.",
+    ),
     ("smoe", "In most layers CompeteSMoE's router has a lower entropy than SMoE's."),
     ("smoe-fixed", "In most layers CompeteSMoE's router has a lower entropy than SMoE-Fixed's."),
     (
         "xmoe",
-        "In most layers CompeteSMoE's router has a lower entropy than XMoE's, which starts at the temperature 0.3 "
-        "of its authors.",
+        "In most layers CompeteSMoE's router has a lower entropy than XMoE's, which starts at the temperature 0.3 of "
+        "its authors.",
     ),
     ("stable-moe", "In most layers CompeteSMoE's router has a lower entropy than StableMoE's."),
 ]:
@@ -148,12 +141,10 @@ for rival, statement in [
 
 study.finding(
     {"compete-smoe": "not supported"},
-    "In these runs the routers of CompeteSMoE have the higher entropy, where Table 10, after far longer "
-    "training, has the lower. Of competition that says nothing: it was not delivered (the router's choices meet "
-    "the winners no more often than SMoE's), and without any L_R the entropy moves as much.",
+    "In these runs the routers of CompeteSMoE have the higher entropy, where Table 10, after far longer training, "
+    "has the lower. Of competition that says nothing: it was not delivered (the router's choices meet the winners no "
+    "more often than SMoE's), and without any L_R the entropy moves as much.",
 )
-study.finding({"xmoe-above": "not supported"}, "XMoE has a lower entropy than SMoE, where the paper has it above.")
-study.finding({"xmoe-above": "not supported", "xmoe-plain-above": "supported"}, "It is the temperature that does it.")
 
 study.figure(
     kind="lines",
@@ -166,6 +157,6 @@ study.figure(
         dict(title="softmax after TopK", variable="entropy_top_k_by_layer", ylabel="entropy, nats"),
     ],
     options=dict(share_y=False),
-    caption="Table 10 of the paper. Entropy of the softmax of all 16 scores (at most log 16 = 2.77 nats), and "
-    "of the gate after TopK (at most log 2 = 0.69). Means over seeds with 95 % t-intervals.",
+    caption="Table 10 of the paper. Entropy of the softmax of all 16 scores (at most log 16 = 2.77 nats), and of the "
+    "gate after TopK (at most log 2 = 0.69). Means over seeds with 95 % t-intervals.",
 )

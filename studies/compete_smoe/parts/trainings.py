@@ -28,16 +28,33 @@ MUST_LEARN = (
 )
 
 
-def small(steps: int, *, every: int, **others: Any) -> dict[str, Any]:
-    """Return the settings of a model of 83 thousand weights: ``steps`` of 16 windows of 32 characters of the plays."""
-    sizes = {"blocks": 2, "width": 32, "length": 32, "batch": 16}
-    return sizes | {"steps": steps, "every": every, "validation": 8192, "test": 32_768} | others
+def small(
+    steps: int, every: int, seeds: int, expected: str, *, settings: dict[str, Any] | None = None, **keys: Any
+) -> dict[str, Any]:
+    """Return the keys of a preset: 83 thousand weights, ``steps`` of 16 windows of 32 characters of the plays."""
+    about = f"83 thousand weights on nineteen plays: {steps} steps of 16 windows of 32 characters, {seeds} seeds."
+    training = {"blocks": 2, "width": 32, "length": 32, "batch": 16, "steps": steps, "every": every}
+    training |= {"validation": 8192, "test": 32_768} | (settings or {})
+    return {"about": about, "expected": expected, "replicates": seeds, "block": 1, "settings": training} | keys
 
 
-def paper(size: str = "tiny", **others: Any) -> dict[str, Any]:
+def paper(size: str, expected: str, *, settings: dict[str, Any] | None = None, **keys: Any) -> dict[str, Any]:
     """Return the keys of the preset of the paper's size, five seeds of 60 000 steps."""
     about = (
         f"The paper's size ({size}), windows of 512, batches of 48, 60 000 steps; on the plays unless `file` is enwik8."
     )
     training = {"size": size, "steps": 60_000, "batch": 48, "rate": 0.0007, "warmup": 0.05, "every": 1000}
-    return {"about": about, "replicates": 5, "block": 1, "settings": training | {"validation": 0} | others}
+    training |= {"validation": 0} | (settings or {})
+    return {"about": about, "expected": expected, "replicates": 5, "block": 1, "settings": training} | keys
+
+
+def differences(title: str, of: str, variable: str, baseline: list[Any], ylabel: str, over: str = "") -> dict[str, Any]:
+    """Return the keys of a figure of differences to a baseline, an arm and its value of the axis ``over``, in pairs."""
+    return {
+        "kind": "function",
+        "title": title,
+        "function": "studies.compete_smoe.parts.router_figure:differences",
+        "options": {"variable": variable, "baseline": baseline, "over": over, "ylabel": ylabel},
+        "caption": f"{of} of the paper: differences to SMoE with the same first weights and batches; small marks are "
+        "seeds, bars 95 % t-intervals of the mean; a bar across 0 decides nothing.",
+    }
