@@ -28,8 +28,7 @@ study = Study(
     seed=20260805,
     settings=dict(near_starts=2, random_starts=2, pool_log2=16, evaluation_points=1024, smallest_variance=0.01),
     grid=dict(n=[500, 1000, 2000, 4000, 8000, 16_000, 32_000]),
-    summaries="gain failed_fit found_again hops_back on_variance_bound least_wins root_hellinger_squared_to_fisher "
-    "D_to_fisher".split(),
+    summaries=["gain", "failed_fit", "found_again", "hops_back", "root_hellinger_squared_to_fisher"],
 )
 
 study.preset(

@@ -18,7 +18,6 @@ from moestat.claims.rules import gap, lead
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
 from moestat.rates.estimate import mean_interval, over_replicates
-from moestat.rounding import estimate as rounded
 from moestat.runner.results import NOT_COMPUTED
 from moestat.study.spec import Claim
 
@@ -63,46 +62,34 @@ def extreme_exponent(ds: xr.Dataset, claim: Claim, *, shortest: int = 0) -> Esti
     A replicate is a direction or a truth, and a case: the largest slope counts with the rule ``at_most``, the least
     with ``at_least``. A value of 0 has an infinite one. ``shortest``: so many of the shortest lengths; 0: all.
     """
-    if claim.at_most is None and claim.at_least is None:
-        raise NoAnswerError("A bound in every case takes the rule at_most or at_least.")
     array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose(claim.over, "replicate")
     array = array.sortby(claim.over).isel({claim.over: slice(0, shortest or None)})
     values, lengths = array.values.astype(float), array[claim.over].values.astype(float)
     if len(lengths) < 2 or not values.size or not np.isfinite(values).all():
         raise NoAnswerError(f"{claim.variable} needs a value at two lengths or more in every replicate.")
-    vanishes = (values < ZERO).any(axis=0)
     slopes = replicate_slopes(np.log(lengths), np.log(np.maximum(values, ZERO)))
-    slopes = np.where(vanishes, np.inf, slopes)
+    slopes = np.where((values < ZERO).any(axis=0), np.inf, slopes)
     word, value = ("largest", float(slopes.max())) if claim.at_least is None else ("least", float(slopes.min()))
     count, inside = slopes.size, int(np.sum((slopes >= claim.region[0]) & (slopes <= claim.region[1])))
-    note = f"exponents from {slopes.min():.3g} to {slopes.max():.3g} in {count} replicates, 0 in {int(vanishes.sum())}"
+    note = f"exponents from {slopes.min():.3g} to {slopes.max():.3g} in {count} replicates"
     subject, cases = f"The {word} exponent of {claim.variable} over {claim.over}", Cases(count, inside, count, inside)
     return Estimate(value, value, value, note, subject=subject, exact=True, cases=cases)
 
 
 def over_bound(ds: xr.Dataset, claim: Claim, *, window: tuple[float, float] | None = None) -> Estimate:
-    """Estimate the slope of ``claim.variable`` over sqrt(log n / n) in ``claim.arm``: at most 0 if that bounds it.
-
-    For losses of parameters that the results hold without the division; the search must have settled, as for others.
-    """
-    array = variable(ds, claim.variable, {"arm": claim.arm})
-    n = array[claim.over].astype(float)
-    scaled = array / np.sqrt(np.log(n) / n)
-    fit = rates.fit(scaled, over=claim.over, window=window or claim.window, level=claim.level, draws=0)
-    note = f"{fit.complete} complete replicates, {fit.sizes.size} sizes"
-    reasons = fit.reasons + _unsettled(ds, claim, window)
-    subject = f"The slope of {claim.variable} over sqrt(log n / n)"
-    return Estimate(
-        fit.slope, fit.low, fit.high, note, reasons, subject=subject, replicates=fit.complete, bend=fit.bend
-    )
+    """Estimate the slope of a loss of parameters over sqrt(log n / n), at most 0 if that bounds it, as a rate of it."""
+    loss, window = variable(ds, claim.variable, {"arm": claim.arm}), window or claim.window
+    bound = np.sqrt(np.log(loss[claim.over]) / loss[claim.over])
+    fit = rates.fit(loss / bound, over=claim.over, window=window, level=claim.level, draws=0)
+    note, reasons = f"{fit.complete} complete replicates", fit.reasons + _unsettled(ds, claim, window)
+    return Estimate(fit.slope, fit.low, fit.high, note, reasons, replicates=fit.complete, bend=fit.bend)
 
 
 def _unsettled(ds: xr.Dataset, claim: Claim, window: tuple[float, float] | None) -> tuple[str, ...]:
     """Say where the search for the maximum has not settled, in the window of a fit."""
     if not (name := next((name for name in SEARCHES if name in ds), "")):
         return ()
-    found = variable(ds, name, {"arm": claim.arm, **claim.at}) + SEARCHES[name]
-    text = unsettled([found], claim.over, window or claim.window)
+    text = unsettled([variable(ds, name, {"arm": claim.arm}) + SEARCHES[name]], claim.over, window)
     return (text,) if text else ()
 
 
@@ -113,17 +100,15 @@ def tail_exponent(ds: xr.Dataset, claim: Claim, *, draws: int = 1000) -> Estimat
     every size, C and all. Of parameters it decides nothing where the search has not settled, as a rate of theirs.
     """
     array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose("n", "replicate")
-    n, losses = array["n"].values.astype(float), array.values.astype(float)
-    if len(n) < 2 or not np.isfinite(losses).all():
+    n = array["n"].values.astype(float)
+    scaled = array.values.astype(float) / np.sqrt(np.log(n) / n)[:, None]
+    if len(n) < 2 or not np.isfinite(scaled).all():
         raise NoAnswerError("A tail exponent needs two sizes or more, and a loss of every replicate.")
-    scaled = losses / np.sqrt(np.log(n) / n)[:, None]
     rng = np.random.default_rng(20240305)
     resampled = [_tail_slope(n, np.stack([rng.choice(row, row.size) for row in scaled])) for _ in range(draws)]
-    tail = 100 * (1 - claim.level) / 2
-    low, high = np.percentile(resampled, [tail, 100 - tail])
-    shares = np.mean(scaled > np.median(scaled[0]), axis=1)
-    note = "shares above C: " + ", ".join(f"{share:.3f} at n = {size:g}" for share, size in zip(shares, n, strict=True))
-    reasons = () if claim.variable in FUNCTIONS else _unsettled(ds, claim, None)
+    low, high = np.percentile(resampled, [50 * (1 - claim.level), 50 * (1 + claim.level)])
+    note = f"shares above C: {np.mean(scaled > np.median(scaled[0]), axis=1).round(3).tolist()}"
+    reasons = () if claim.variable in FUNCTIONS else _unsettled(ds, claim, claim.window)
     return Estimate(_tail_slope(n, scaled), float(low), float(high), note, reasons)
 
 
@@ -156,15 +141,13 @@ def lower_in_most(ds: xr.Dataset, claim: Claim, *, others: Sequence[str]) -> Est
         for arm in (claim.arm, *others)
     )
     gaps = np.concatenate([ours - other for other in theirs], axis=1)
-    whole = np.isfinite(gaps).all(axis=1)
+    whole, count = np.isfinite(gaps).all(axis=1), gaps.shape[1]
     if not whole.any():
         raise NoAnswerError(f"{claim.variable} has no value in all layers of {claim.arm} and {', '.join(others)}.")
-    gaps = gaps[whole]
-    count = gaps.shape[1]
-    mean, _, low, high = mean_interval(gaps.T, 1 - (1 - claim.level) / count)
+    mean, _, low, high = mean_interval(gaps[whole].T, 1 - (1 - claim.level) / count)
     value, below, above = (float(np.sort(ends)[count // 2]) for ends in (mean, low, high))
-    note = f"lower in {int(np.sum(mean < 0))} of {count} cases on average; {len(gaps)} of {len(whole)} replicates"
-    return Estimate(value, below, above, note, subject="The difference in most cases", replicates=len(gaps))
+    note = f"lower in {int(np.sum(mean < 0))} of {count} cases on average; {whole.sum()} of {len(whole)} replicates"
+    return Estimate(value, below, above, note, subject="The difference in most cases", replicates=int(whole.sum()))
 
 
 def lead_of_those_run(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = False) -> Estimate:
@@ -173,27 +156,17 @@ def lead_of_those_run(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lo
     Where some were not run, one that was and is better refutes that the arm is the best of all; nothing can show it.
     """
     there = [arm for arm in others if arm in ds["arm"].values]
-    left = ", ".join(arm for arm in others if arm not in there)
     answer = lead(ds, claim, others=there, lower=lower)
-    if left and not answer.high < claim.region[0]:
-        value, interval = rounded(answer.value, answer.low, answer.high)
-        raise NoAnswerError(
-            f"{left} were not run, and none of the others is shown to be beyond {claim.arm}: its lead over them is "
-            f"{value} {interval}, {answer.note}."
-        )
-    return replace(answer, note=f"{answer.note}; not run: {left}") if left else answer
+    if len(there) < len(others) and not answer.high < claim.region[0]:
+        left = ", ".join(arm for arm in others if arm not in there)
+        raise NoAnswerError(f"{left} were not run, and none of the others is shown to be beyond {claim.arm}.")
+    return answer
 
 
 def contrast(ds: xr.Dataset, claim: Claim, *, terms: Sequence[Mapping[str, Any]]) -> Estimate:
-    """Estimate a sum of signed means of ``claim.variable``, paired by replicate: a difference of differences, say.
-
-    ``terms``: ``sign`` (1 or -1), ``arm``, and ``at``, the coordinates of the term beside ``claim.at``.
-    """
-    total: xr.DataArray | float = 0.0
-    for term in terms:
-        found = variable(ds, claim.variable, {"arm": term["arm"], **claim.at, **term.get("at", {})})
-        total = total + term["sign"] * found.reset_coords(drop=True)
-    return _over_replicates(np.asarray(total, dtype=float), claim)
+    """Estimate a sum of means, paired by replicate; a term has a ``sign`` (1 or -1), an ``arm`` and coordinates ``at``."""
+    rows = [term["sign"] * variable(ds, claim.variable, {"arm": term["arm"], **term["at"]}).values for term in terms]
+    return _over_replicates(np.sum(rows, axis=0), claim)
 
 
 def tuned(
@@ -206,7 +179,10 @@ def tuned(
     """
 
     def lowest(arms: Sequence[str]) -> str:
-        return min(arms, key=lambda arm: float(variable(ds, by, {"arm": arm})[:seeds].mean(skipna=False)))
+        means = [float(variable(ds, by, {"arm": arm}).values[:seeds].mean()) for arm in arms]
+        if not np.isfinite(means).all():
+            raise NoAnswerError(f"{by} has no value in every one of {', '.join(arms)}.")
+        return arms[int(np.argmin(means))]
 
     choice = lowest(then[lowest(first)])
     ours, theirs = (variable(ds, claim.variable, {"arm": arm}).values[seeds:] for arm in (choice, claim.versus))
@@ -225,25 +201,22 @@ def larger_gains(ds: xr.Dataset, claim: Claim, *, row: str, larger: Sequence[str
     """Return the least by which a row leads the best of the others more in some columns than in others."""
     table = variable(ds, claim.variable, {"arm": claim.arm}).isel(replicate=0)
     leads = table.sel(row=row, drop=True) - table.sel(row=table["row"] != row).max("row")
-    first, second = (leads.sel(column=list(names)).values for names in (larger, smaller))
+    first, second = (np.round(leads.sel(column=list(names)).values, 9) for names in (larger, smaller))
     gaps = np.round(first[:, None] - second, 9)
     if not np.isfinite(gaps).all():
         raise NoAnswerError(f"{claim.variable} has no number in some of these columns.")
-    value, cases = float(gaps.min()), Cases(gaps.size, int(np.sum(gaps >= claim.region[0])))
-    note = f"leads {np.round(first, 9).tolist()} against {np.round(second, 9).tolist()}"
-    subject = "The smallest difference of two leads"
-    return Estimate(value, value, value, note, subject=subject, exact=True, cases=cases)
+    value, note = float(gaps.min()), f"leads {first.tolist()} against {second.tolist()}"
+    cases = Cases(gaps.size, int(np.sum(gaps >= claim.region[0])))
+    return Estimate(value, value, value, note, subject="The smallest difference of two leads", exact=True, cases=cases)
 
 
 def lead_of_means(ds: xr.Dataset, claim: Claim, *, row: str) -> Estimate:
     """Return by how much the mean of a row of a printed table exceeds the largest mean of the other rows."""
     table = variable(ds, claim.variable, {"arm": claim.arm}).isel(replicate=0)
-    table = table.dropna("row", how="all").dropna("column", how="all")
-    if not np.isfinite(table.values).all() or row not in table["row"].values or table.sizes["row"] < 2:
-        raise NoAnswerError(f"{claim.variable} needs a number in every column of {row} and of another row.")
-    means = table.mean("column")
-    own, others = float(means.sel(row=row)), means.sel(row=means["row"] != row)
-    rival = others.isel(row=int(others.argmax("row")))
-    value = round(own - float(rival), 9)
-    note = f"{own:.3g} against {float(rival):.3g} of {rival['row'].item()}, {table.sizes['column']} columns"
+    means = table.dropna("row", how="all").dropna("column", how="all").mean("column", skipna=False)
+    others = means.drop_sel(row=row)
+    value = round(float(means.sel(row=row) - others.max(skipna=False)), 9)
+    if not math.isfinite(value):
+        raise NoAnswerError(f"{claim.variable} needs a number in every column.")
+    note = f"ahead of {others['row'].values[int(others.argmax())]}"
     return Estimate(value, value, value, note, subject="The lead of the mean", exact=True)
