@@ -186,7 +186,7 @@ def rows_of(
 
 def length_of(settings: Settings) -> int:
     """Return the symbols of a window."""
-    from studies.compete_smoe.parts.decoder_sizes import SIZES
+    from studies.compete_smoe.parts.decoders import SIZES
 
     return settings.length or SIZES[settings.size].length
 
@@ -218,12 +218,11 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
     from dataclasses import replace
 
     from moestat.training.decoder import Decoder, Dense
-    from studies.compete_smoe.parts import routers, variants
-    from studies.compete_smoe.parts.decoder_sizes import feed_forwards, shape_of
+    from studies.compete_smoe.parts import decoders, routers
     from studies.compete_smoe.parts.expert_bank import ExpertBank
     from studies.compete_smoe.parts.smoe import Competition, SMoE, schedule
 
-    shape = shape_of(settings.architecture, settings.size, vocabulary)
+    shape = decoders.shape_of(settings.architecture, settings.size, vocabulary)
     own = 8 * max(1, round((settings.width or shape.width) * settings.thirds / 24))
     twice = 2 if settings.architecture == "glam" else 1
     blocks = twice * max(1, round((settings.blocks or shape.blocks // twice) * settings.thirds / 3))
@@ -245,32 +244,22 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
                 output=settings.competition_output,
                 reading=settings.reading,
             )
-        return SMoE(
-            ExpertBank(width, shape.hidden, experts, rng("experts", **place)),
-            routers.make(
-                settings.router,
-                width,
-                experts,
-                rng("router", **place),
-                stage_one=settings.stage_one,
-                reading=settings.reading,
-            ),
-            top_k=settings.top_k,
-            competition=competition,
-            balance=settings.balance,
-        )
+        how = {"stage_one": settings.stage_one, "reading": settings.reading}
+        router = routers.make(settings.router, width, experts, rng("router", **place), **how)
+        bank = ExpertBank(width, shape.hidden, experts, rng("experts", **place))
+        return SMoE(bank, router, top_k=settings.top_k, competition=competition, balance=settings.balance)
 
     def dense(block: int) -> Dense:
         return Dense(shape, rng("dense", block=block))
 
     sizes = {"vocabulary": vocabulary, "length": shape.length, "blocks": shape.blocks}
-    make = feed_forwards(settings.architecture, sparse, dense)
-    kind = variants.MixedDecoder if settings.precision == "mixed" else Decoder
+    make = decoders.feed_forwards(settings.architecture, sparse, dense)
+    kind = decoders.MixedDecoder if settings.precision == "mixed" else Decoder
     model = kind(shape, feed_forward=make, generator=rng("start", **sizes))
     if settings.dropout:
-        variants.add_dropout(model, settings.dropout, rng("dropout"))
+        decoders.add_dropout(model, settings.dropout, rng("dropout"))
     if settings.norm == "after":
-        variants.norm_after(model)
+        decoders.norm_after(model)
     return model
 
 
@@ -310,6 +299,7 @@ def trained(
 
 def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[str, Any]:
     from moestat.training.lm_training import bits, evaluate
+    from studies.compete_smoe.parts import kept_models
     from studies.compete_smoe.parts.smoe import SMoE
     from studies.compete_smoe.parts.smoe_measures import perplexity, routing, winners_route
 
@@ -323,7 +313,8 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
     routed = routing(model, corpus.test, length, **how)
     by_layer = {name: getattr(routed, name) if training.finite else routed.entropy * np.nan for name in BY_LAYER}
     if settings.keep_model and training.finite:
-        _keep(cell, replicate, corpus, model)
+        path = kept_models.save(cell, replicate, corpus, model)
+        print(f"{cell.arm}, replicate {replicate}: the model is kept in {path}", file=sys.stderr, flush=True)
     rivals = [m.competition for m in model.modules() if isinstance(m, SMoE) and m.competition is not None]
     coins = [rival.heads(step, settings.steps) for rival in rivals for step in range(settings.steps)]
     checkpoints.remove()
@@ -347,11 +338,3 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         "message": f"The training ran its {settings.steps} steps." if training.finite else status.sentence,
         "iterations": training.done,
     }
-
-
-def _keep(cell: Cell, replicate: int, corpus: Any, model: Any) -> None:
-    """Write the weights, and say where."""
-    from studies.compete_smoe.parts import kept_models
-
-    path = kept_models.save(cell, replicate, corpus, model)
-    print(f"{cell.arm}, replicate {replicate}: the model is kept in {path}", file=sys.stderr, flush=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import io
 import pickle
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from moestat import cache
+from moestat import cache, files
 from moestat.experiment import Cell
 from moestat.training.corpus import Corpus
 from moestat.training.decoder import Decoder
@@ -19,39 +18,21 @@ from studies.compete_smoe.parts import compete_lm
 FORMAT = "moestat-model-1"
 
 
-def folder() -> Path:
-    """Return where models are kept: ``models`` in the cache folder (MOESTAT_CACHE)."""
-    return cache.folder() / "models"
-
-
 def path_of(cell: Cell, replicate: int) -> Path:
-    """Return the file of a replicate's model."""
-    return folder() / f"{cell.digest[:16]}-replicate-{replicate}.pt"
+    """Return the file of a replicate's model, in ``models`` in the cache folder (MOESTAT_CACHE)."""
+    return cache.folder() / "models" / f"{cell.digest[:16]}-replicate-{replicate}.pt"
 
 
 def save(cell: Cell, replicate: int, corpus: Corpus, model: Decoder) -> Path:
     """Write a model with its settings and symbols, whole or not at all; return the file."""
     path = path_of(cell, replicate)
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = {
-        "format": FORMAT,
-        "experiment": cell.experiment,
-        "seed": cell.study_seed,
-        "arm": cell.arm,
-        "settings": dict(cell.settings),
-        "replicate": replicate,
-        "symbols": list(corpus.symbols),
-        "unit": corpus.unit,
-        "weights": {name: value.cpu() for name, value in model.state_dict().items()},
-    }
-    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            torch.save(content, stream)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    content = {"format": FORMAT, "experiment": cell.experiment, "seed": cell.study_seed, "arm": cell.arm}
+    content |= {"settings": dict(cell.settings), "replicate": replicate}
+    content |= {"symbols": list(corpus.symbols), "unit": corpus.unit}
+    content |= {"weights": {name: value.cpu() for name, value in model.state_dict().items()}}
+    torch.save(content, whole := io.BytesIO())
+    files.write(path, whole.getvalue())
     return path
 
 
@@ -78,5 +59,4 @@ def load(path: str | Path) -> tuple[Decoder, tuple[str, ...], dict[str, Any]]:
     cell = Cell(content["experiment"], content["seed"], content["arm"], {}, given)
     model = compete_lm.model_of(cell, settings, content["replicate"], len(symbols))
     model.load_state_dict(content.pop("weights"))
-    model.eval()
-    return model, symbols, content
+    return model.eval(), symbols, content

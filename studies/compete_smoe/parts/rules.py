@@ -164,7 +164,7 @@ def lead_of_those_run(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lo
 
 
 def contrast(ds: xr.Dataset, claim: Claim, *, terms: Sequence[Mapping[str, Any]]) -> Estimate:
-    """Estimate a sum of means, paired by replicate; a term has a ``sign`` (1 or -1), an ``arm`` and coordinates ``at``."""
+    """Estimate a sum of means, paired by replicate; a term has ``sign`` (1 or -1), ``arm``, coordinates ``at``."""
     rows = [term["sign"] * variable(ds, claim.variable, {"arm": term["arm"], **term["at"]}).values for term in terms]
     return _over_replicates(np.sum(rows, axis=0), claim)
 
