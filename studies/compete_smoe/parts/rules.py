@@ -218,5 +218,5 @@ def lead_of_means(ds: xr.Dataset, claim: Claim, *, row: str) -> Estimate:
     value = round(float(means.sel(row=row) - others.max(skipna=False)), 9)
     if not math.isfinite(value):
         raise NoAnswerError(f"{claim.variable} needs a number in every column.")
-    note = f"ahead of {others['row'].values[int(others.argmax())]}"
+    note = f"ahead of {others['row'].values[int(np.argmax(others.values))]}"
     return Estimate(value, value, value, note, subject="The lead of the mean", exact=True)
