@@ -69,7 +69,6 @@ study.claim(
     "other trainings, without clipping, of which the paper says nothing, is our reading.",
 )
 
-
 study.figure(
     **differences(
         "Test loss against the factor of the task's loss in the router's objective",

@@ -49,7 +49,7 @@ study.ours(
     "The experts of CompeteSMoE are less alike than those of SMoE, where the winners' output counts in a step that "
     "competes.",
     difference("likeness", "compete-winners", versus="smoe").at_most(0.0),
-    dict(source="ours: control of less-alike, with competition delivered (CS section 3.1 for the output)"),
+    dict(source="ours: control of less-alike (CS section 1), with competition delivered (section 3.1 for the output)"),
     group="competition-keeps-experts-apart",
 )
 study.ours(

@@ -71,7 +71,6 @@ study.ours(
     dict(source="ours: whether the loss rewards what CS section 3.2 teaches the router", bearing="for"),
 )
 
-
 study.figure(
     kind="lines",
     title="Does the router know who would win?",

@@ -92,7 +92,6 @@ study.ours(
     source="ours: manipulation check of compete-best (CS section 6.3)",
 )
 
-
 study.figure(
     **differences(
         "Accuracy after fine-tuning, against SMoE",

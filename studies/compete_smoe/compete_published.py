@@ -110,7 +110,6 @@ study.ours(
     source="ours: control of compete_significance's surer, with the published training (CS appendix C.5, Table 10)",
 )
 
-
 study.figure(
     **differences(
         "Test loss against the factor of the router loss, in the published training",

@@ -93,7 +93,6 @@ study.ours(
     dict(source="ours: control of too-sparse (CS section 6.4.1, Tables 4 and 9)", presets=["rare"]),
 )
 
-
 study.figure(
     **differences(
         "Test loss against the share of steps that compete",

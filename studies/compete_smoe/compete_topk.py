@@ -81,7 +81,6 @@ for claim, one, higher, other, keys in [
             level=0.9875,
         )
 
-
 study.figure(
     kind="lines",
     title="Test loss against the number of active experts",

@@ -163,7 +163,6 @@ study.ours(
     group="fits reach the likelihood of the truth",
 )
 
-
 study.figure(
     title="Density and parameters against n",
     xlabel="sample size n",
