@@ -21,10 +21,9 @@ from moestat.study.spec import Figure
 def training(
     ds: xr.Dataset, figure: Figure, *, groups: Sequence[tuple[str, Sequence[str]]], variable: str = "bpc"
 ) -> Canvas:
-    """Draw for each group of arms the validation curves, and the differences of ``variable`` to its first arm.
+    """Draw for each group (title, arms) the validation curves, and the differences of ``variable`` to its first arm.
 
-    ``ds``: results with ``valid_bpc`` over ``step``; the untrained model, at step 0, is left out. ``figure``: the study
-    file's figure. ``groups`` (title, arms): a row each; the first arm is the baseline.
+    The untrained model, at step 0, is left out.
     """
     groups = [(title, [arm for arm in arms if arm in ds["arm"].values]) for title, arms in groups]
     groups = [(title, arms) for title, arms in groups if arms]
@@ -50,8 +49,7 @@ def differences(
 ) -> Canvas:
     """Draw the differences of ``variable`` to a baseline: of each arm, and of each value of the axis ``over``.
 
-    ``baseline`` (arm) or (arm, value of ``over``). ``over``: an axis of the grid; points that were not computed are
-    left out. ``ylabel``: says what the differences are of.
+    ``baseline``: an arm, and its value of ``over``. Points that were not computed are left out.
     """
     points = [(str(arm), place, values) for arm, place, values in _points(ds, variable, over)]
     base = [values for arm, place, values in points if arm == baseline[0] and (not over or place == baseline[1])]
@@ -74,10 +72,7 @@ def differences(
 
 
 def pairs(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], panels: Sequence[tuple[str, str, float]]) -> Canvas:
-    """Draw a line per seed between the values of two arms.
-
-    ``arms`` (str, str); ``panels`` (variable, label of the axis, factor).
-    """
+    """Draw a line per seed between the values of two arms; a panel is (variable, label of the axis, factor)."""
     canvas = style.new_figure(style.TWO_COLUMNS, 2.9)
     grid = canvas.subplots(1, len(panels), squeeze=False)[0]
     for index, (axes, (variable, ylabel, factor)) in enumerate(zip(grid, panels, strict=True)):

@@ -143,22 +143,3 @@ def test_whoever_is_certified_wins_on_no_cell(expert, active):
         assert not np.any(found & awake)
         certified, asleep = certified + found.sum(), asleep + 4 - sum(awake)
     assert certified >= 0.8 * asleep and (asleep > 0 or active > 1)
-
-
-def test_the_weakest_direction_is_that_of_an_independent_information_matrix():
-    """E of squared scores by quadrature over y, at the inputs of the sample, has its least Rayleigh quotient there."""
-    model, truth = true_mixture("continuous")
-    rng = np.random.default_rng(8)
-    x = rng.uniform(-1, 1, (2048, 2))
-    weakest = information(model, truth, x, 512, rng).weakest.ravel()
-    total = np.zeros((truth.size, truth.size))
-    for y in np.linspace(-1.5, 6.0, 251):
-        ys = np.full(len(x), y)
-        score = model.score(truth, x, ys).reshape(truth.size, -1)
-        density = np.array([slow_density(truth.tolist(), tuple(p), y, 2) for p in x[:256]])
-        total += (score[:, :256] * density) @ score[:, :256].T * (7.5 / 250) / 256
-    scale = 1 / np.sqrt(np.diag(total))
-    values, vectors = np.linalg.eigh(total * scale[:, None] * scale)
-    direction = vectors[:, 0] * scale
-    # both are estimates of one direction, from a few hundred inputs
-    assert abs(direction @ weakest) / np.linalg.norm(direction) > 0.9 and values[0] > 1e-4
