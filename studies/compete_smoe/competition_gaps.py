@@ -134,19 +134,6 @@ for claim, statement, rule, keys, source in [
 ]:
     study.ours(claim, f"{CASE}, {statement}", rule, keys, source=f"ours: control of {source}")
 
-study.finding(
-    {"misrouted-mean": "supported", "largest-mean": "supported"},
-    "**The first step of both proofs does not hold.** A change of the weights by epsilon moves every boundary by the "
-    "order of epsilon; where the density jumps at a boundary, an input that changes sides changes its density by a "
-    "constant. Means over x in place of suprema repair both near a truth without ties.",
-)
-study.finding(
-    {"copy-*": "supported", "cells-mean": "supported"},
-    "**What D means.** D = 0 for a mixture in which one expert is lost and another one is there twice: D -> 0 does "
-    "not by itself say that every expert is found, and on the way a cell is empty. With the convergence of the "
-    "density it does.",
-)
-
 study.figure(
     kind="lines",
     title="A change of the weights by epsilon",
