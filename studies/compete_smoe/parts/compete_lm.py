@@ -244,8 +244,8 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
                 output=settings.competition_output,
                 reading=settings.reading,
             )
-        how = {"stage_one": settings.stage_one, "reading": settings.reading}
-        router = routers.make(settings.router, width, experts, rng("router", **place), **how)
+        drawn, reading = rng("router", **place), settings.reading
+        router = routers.make(settings.router, width, experts, drawn, stage_one=settings.stage_one, reading=reading)
         bank = ExpertBank(width, shape.hidden, experts, rng("experts", **place))
         return SMoE(bank, router, top_k=settings.top_k, competition=competition, balance=settings.balance)
 
