@@ -15,7 +15,7 @@ that Table 5 prints at alpha = 5. Each alpha is judged at 99 %, the five togethe
 
 from moestat import Study
 from moestat.study.rules import difference
-from studies.compete_smoe.parts.trainings import differences, paper, small
+from studies.compete_smoe.parts.shared import differences, paper, small
 
 study = Study(
     "How much weight for the task in the router's objective?",

@@ -10,7 +10,7 @@ it, as in section 3.1. In `shared-winners` all layers compete in the same steps,
 
 from moestat import Study
 from moestat.study.rules import difference, mean
-from studies.compete_smoe.parts.trainings import paper, small
+from studies.compete_smoe.parts.shared import paper, small
 
 study = Study(
     "Do experts become alike, and does competition keep them apart?",

@@ -12,7 +12,7 @@ competed.
 
 from moestat import Study
 from moestat.study.rules import difference
-from studies.compete_smoe.parts.trainings import MUST_LEARN, NOT_DELIVERED, paper, small
+from studies.compete_smoe.parts.shared import MUST_LEARN, NOT_DELIVERED, paper, small
 
 study = Study(
     "Does the router learn the competition?",

@@ -7,8 +7,8 @@ Arms share pretraining batches, texts, split and new layers. That the task is le
 """
 
 from moestat import Study
-from moestat.study.rules import difference, function
-from studies.compete_smoe.parts.trainings import METHODS, differences, paper, small
+from moestat.study.rules import difference
+from studies.compete_smoe.parts.shared import METHODS, differences, lead, paper, small
 
 study = Study(
     "Which router gives the best classifier?",
@@ -65,9 +65,7 @@ for arm, label in METHODS.items():
 study.claim(
     "compete-best",
     "After fine-tuning, CompeteSMoE has the highest accuracy of all five.",
-    function(
-        "moestat.claims.rules:lead", "accuracy", "compete-smoe", options=dict(others=list(METHODS), lower=False)
-    ).at_least(0.0, predicted="+0.004 to +0.037"),
+    lead("accuracy", "compete-smoe", METHODS, lower=False).at_least(0.0, predicted="+0.004 to +0.037"),
     dict(source="CS section 6.3, Table 3", group="finetune-compete-best"),
 )
 study.claim(

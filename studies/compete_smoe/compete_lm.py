@@ -18,7 +18,7 @@ from itertools import product
 
 from moestat import Study
 from moestat.study.rules import difference, function
-from studies.compete_smoe.parts.trainings import METHODS, MUST_LEARN, NOT_DELIVERED, paper, small
+from studies.compete_smoe.parts.shared import METHODS, MUST_LEARN, NOT_DELIVERED, lead, paper, small
 
 ARCHITECTURES = {"switch": ("Switch", "a Switch transformer"), "glam": ("GLaM", "GLaM")}
 ARMS = {key: [f"{key}-{method}" for method in METHODS] for key in ARCHITECTURES}
@@ -116,9 +116,7 @@ for key, (name, model) in ARCHITECTURES.items():
     study.claim(
         f"fixed-worst-{key}",
         f"In {model} the fixed router has the highest loss of all five.",
-        function(
-            "moestat.claims.rules:lead", "bpc", f"{key}-smoe-fixed", options=dict(others=ARMS[key], lower=False)
-        ).at_least(0.0, predicted=printed["fixed_worst"]),
+        lead("bpc", f"{key}-smoe-fixed", ARMS[key], lower=False).at_least(0.0, predicted=printed["fixed_worst"]),
         dict(source=source, group="lm-fixed-worst", presets=ALL_FIVE),
     )
     study.claim(
@@ -210,12 +208,7 @@ study.claim(
     "fastest",
     "In a Switch transformer CompeteSMoE converges fastest of all five: its validation loss, averaged over the "
     "training, is the lowest.",
-    function(
-        "moestat.claims.rules:lead",
-        "mean_valid_bpc",
-        "switch-compete-smoe",
-        options=dict(others=ARMS["switch"], lower=True),
-    ).at_least(0.0, predicted="> 0"),
+    lead("mean_valid_bpc", "switch-compete-smoe", ARMS["switch"], lower=True).at_least(0.0, predicted="> 0"),
     dict(source="CS section 6.2, Fig. 2", group="lm-faster", presets=ALL_FIVE),
 )
 

@@ -13,7 +13,7 @@ router. All claims are ours: they answer that `compete_lm` does not train as the
 
 from moestat import Study
 from moestat.study.rules import difference
-from studies.compete_smoe.parts.trainings import differences, paper, small
+from studies.compete_smoe.parts.shared import differences, paper, small
 
 study = Study(
     "Does competition help when trained as in the published code?",

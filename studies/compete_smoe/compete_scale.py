@@ -7,7 +7,7 @@ difference of differences, paired by seed. In one arm of ours StableMoE's router
 
 from moestat import Study
 from moestat.study.rules import difference, function
-from studies.compete_smoe.parts.trainings import METHODS, paper, small
+from studies.compete_smoe.parts.shared import METHODS, paper, small
 
 study = Study(
     "Does competition help in a larger model?",

@@ -11,7 +11,7 @@ in the paper, so that a layer competes some 600 times as there.
 
 from moestat import Study
 from moestat.study.rules import difference
-from studies.compete_smoe.parts.trainings import differences, paper, small
+from studies.compete_smoe.parts.shared import differences, paper, small
 
 study = Study(
     "How often must the router learn from a competition?",

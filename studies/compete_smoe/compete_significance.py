@@ -12,7 +12,14 @@ a measurement of the machine.
 
 from moestat import Study
 from moestat.study.rules import difference, function, log_ratio
-from studies.compete_smoe.parts.trainings import MUST_LEARN, NOT_DELIVERED, NOT_DELIVERED_ENTROPY, paper, small
+from studies.compete_smoe.parts.shared import (
+    MUST_LEARN,
+    NOT_DELIVERED,
+    NOT_DELIVERED_ENTROPY,
+    differences,
+    paper,
+    small,
+)
 
 study = Study(
     "Is the gain of competition more than noise, and what does it cost?",
@@ -187,13 +194,11 @@ study.finding(
 )
 
 study.figure(
-    kind="function",
-    title="The same seeds with and without competition",
-    function="studies.compete_smoe.parts.router_figure:pairs",
-    options=dict(
-        arms=["smoe", "compete-smoe"],
-        panels=[["bpc", "test loss, bits per character", 1.0], ["seconds_per_step", "milliseconds per step", 1000.0]],
-    ),
-    caption="Table 9 of the paper. A line is a seed: first weights and batches are the same at both ends. Large "
-    "marks are means. The milliseconds are measurements of the machine, of CPU time on a CPU.",
+    **differences(
+        "The same seeds with and without competition",
+        "Table 9",
+        "bpc",
+        ["smoe"],
+        "test loss minus SMoE's, bits per character",
+    )
 )

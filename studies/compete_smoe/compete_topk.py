@@ -10,7 +10,7 @@ tells nothing of competition. Each K from 2 on is judged at 98.75 %, all four to
 
 from moestat import Study
 from moestat.study.rules import difference, function
-from studies.compete_smoe.parts.trainings import METHODS, paper, small
+from studies.compete_smoe.parts.shared import METHODS, paper, small
 
 study = Study(
     "Does competition help whatever the number of active experts is?",

@@ -17,15 +17,10 @@ by sleeping experts go. Equation (1) does not say who wins a tie; here it is the
 
 from moestat import Study
 from moestat.study.rules import function, mean
+from studies.compete_smoe.parts.shared import DESIGNS
 
 NEAR_THE_TRUTH = "CS (10), Theorem 4.2: its local part, (13)"
-GIVEN = {
-    "continuous": ("no jump", "Without a jump at the boundaries"),
-    "variance": ("variance jumps", "Where the variance jumps"),
-    "sign": ("mean jumps, few", "Where the mean jumps at few boundaries"),
-    "mean": ("mean jumps, many", "Where the mean jumps at half of the boundaries"),
-}
-ARMS = [*GIVEN, "asleep", "tied"]
+ARMS = [*DESIGNS, "asleep", "tied"]
 DRAWN = ["linear", "affine", "tanh"]
 WINNERS = {1: "1", 2: "2", 4: "k*"}
 
@@ -52,7 +47,7 @@ study.preset(
 )
 
 # more points where the size of a ratio counts, and not only whether it is 0
-for arm, (label, _) in GIVEN.items():
+for arm, (label, _) in DESIGNS.items():
     study.arm(arm, label, design=arm, evaluation_points=256)
 study.arm("asleep", "an expert wins nowhere", design="asleep")
 study.arm("tied", "two experts tie, K = 1", design="tied")
@@ -74,7 +69,7 @@ def exponent(arm, **options):
 
 
 # --- claims: given truths ---
-for arm, (_, case) in GIVEN.items():
+for arm, (_, case) in DESIGNS.items():
     study.claim(
         f"bound-{arm}",
         f"{case}, E_X h is at least a positive multiple of D for every measure with k* atoms near the true one, as "

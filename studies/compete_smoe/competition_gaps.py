@@ -15,13 +15,7 @@ B.2 itself is not refuted. A step that is said of every truth fails with one des
 
 from moestat import Study
 from moestat.study.rules import function, slope
-
-DESIGNS = {
-    "continuous": ("no jump", "Without a jump at the boundaries"),
-    "variance": ("variance jumps", "Where the variance jumps"),
-    "sign": ("mean jumps, few", "Where the mean jumps at few boundaries"),
-    "mean": ("mean jumps, many", "Where the mean jumps at half of the boundaries"),
-}
+from studies.compete_smoe.parts.shared import DESIGNS
 
 study = Study(
     "Competition routing: three places where proof and simulation part",

@@ -16,14 +16,9 @@ one to one: D does not see a true expert that no fitted one is near.
 
 from moestat import Study
 from moestat.study.rules import function, mean, slope
+from studies.compete_smoe.parts.shared import DESIGNS
 
-DESIGNS = {
-    "continuous": ("no jump", "Without a jump at the boundaries"),
-    "variance": ("variance jumps", "Where the variance jumps"),
-    "sign": ("mean jumps, few", "Where the mean jumps at few boundaries"),
-    "mean": ("mean jumps, many", "Where the mean jumps at half of the boundaries"),
-    "asleep": ("an expert wins nowhere", "Where an expert wins nowhere"),
-}
+CASES = DESIGNS | {"asleep": ("an expert wins nowhere", "Where an expert wins nowhere")}
 WINDOW = dict(window=[1000, 100_000])
 
 study = Study(
@@ -77,7 +72,7 @@ study.preset(
     block=4,
 )
 
-for design, (label, _) in DESIGNS.items():
+for design, (label, _) in CASES.items():
     study.arm(design, label, design=design, **(dict(hops=0) if design == "asleep" else {}))
 
 PRINTED = dict(continuous=-0.5)
@@ -101,7 +96,7 @@ for block, role, loss in [("W", "all", "matched_weights"), ("variance", "varianc
     study.parameter(loss, predicted={"*": -0.5}, block=block, role=role, **WINDOW)
 
 # --- claims: the paper fixes no truth, so that what it says is said of each of these designs ---
-for design, (_, case) in DESIGNS.items():
+for design, (_, case) in CASES.items():
     asleep = design == "asleep"
     whose = {}
     if asleep:

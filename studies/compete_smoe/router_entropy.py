@@ -10,7 +10,7 @@ Competition was not delivered in these runs, of equation 5 as printed, so that t
 
 from moestat import Study
 from moestat.study.rules import difference, function
-from studies.compete_smoe.parts.trainings import METHODS, NOT_DELIVERED_ENTROPY, paper, small
+from studies.compete_smoe.parts.shared import METHODS, NOT_DELIVERED_ENTROPY, lead, paper, small
 
 ALL_FIVE = ["quick", "trained", "paper"]
 OTHERS = [arm for arm in METHODS if arm != "compete-smoe"]
@@ -54,23 +54,17 @@ PRINTED_OF_ONE_MODEL = (
     "Table 10 prints it of one model, and no sentence says it: that it is to be seen in other trainings"
 )
 
-
-def lead(arm, *, lower):
-    """By how much the routers of an arm have the lowest, or the highest, entropy of all five."""
-    return function("moestat.claims.rules:lead", "entropy", arm, options=dict(others=list(METHODS), lower=lower))
-
-
 study.claim(
     "fixed-highest",
     "The fixed router has the highest entropy of all five.",
-    lead("smoe-fixed", lower=False).at_least(0.0, predicted="+1.08"),
+    lead("entropy", "smoe-fixed", METHODS, lower=False).at_least(0.0, predicted="+1.08"),
     dict(source="CS Table 10", presets=ALL_FIVE, because=f"{PRINTED_OF_ONE_MODEL} is our reading."),
 )
 study.claim(
     "compete-lowest",
     "CompeteSMoE's routers have the lowest mean entropy of all five, XMoE's starting at the temperature 0.3 of its "
     "authors.",
-    lead("compete-smoe", lower=True).at_least(0.0, predicted="0.06"),
+    lead("entropy", "compete-smoe", METHODS, lower=True).at_least(0.0, predicted="0.06"),
     dict(source="CS appendix C.5, Table 10", bearing="neutral", hindsight=NOT_DELIVERED_ENTROPY),
     dict(group="entropy-compete-lowest", presets=ALL_FIVE),
     because="The text has a lower average entropy and, with it, routers of a higher quality than other baselines': "

@@ -28,6 +28,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
+from scipy.stats import qmc
 
 from moestat.models.competition import Competition
 
@@ -86,6 +87,11 @@ def true_mixture(design: Design, active: int | None = None) -> tuple[Competition
             raise ValueError(f"active is {active}; design {design!r} has {len(_WEIGHTS[design])} experts")
         model = replace(model, active=active)
     return model, np.column_stack([_WEIGHTS[design], _VARIANCES[design]])
+
+
+def sobol_inputs(d: int, log2: int) -> np.ndarray:
+    """Return 2**log2 scrambled Sobol points of [-1, 1]^d, always the same."""
+    return 2.0 * qmc.Sobol(d, scramble=True, rng=np.random.default_rng(20240204)).random_base2(log2) - 1.0
 
 
 _FLAT = 0.95  # responses beyond this have no inverse hyperbolic tangent worth using

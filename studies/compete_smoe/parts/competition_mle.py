@@ -13,7 +13,6 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 from pydantic import Field, model_validator
-from scipy.stats import qmc
 
 from moestat import arrays
 from moestat.experiment import Cell, SettingsModel, assemble
@@ -23,7 +22,14 @@ from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
 from moestat.models.competition import Competition
-from studies.compete_smoe.parts.competition_designs import Degenerate, Design, near_starts, random_starts, true_mixture
+from studies.compete_smoe.parts.competition_designs import (
+    Degenerate,
+    Design,
+    near_starts,
+    random_starts,
+    sobol_inputs,
+    true_mixture,
+)
 from studies.compete_smoe.parts.competition_errors import Routing, paired_with_truth, scale_and_shape
 from studies.compete_smoe.parts.competition_fisher import fisher_line
 
@@ -95,7 +101,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         kept=s.kept,
         hops=s.hops,
     )
-    pool = 2.0 * qmc.Sobol(model.d, scramble=True, rng=np.random.default_rng(20240204)).random_base2(s.pool_log2) - 1.0
+    pool = sobol_inputs(model.d, s.pool_log2)
     out = _diagnostics(fit, s) | _measures(s, model, truth, arrays.to_numpy(fit.theta), pool, xp)
     return assemble(replicates, out)
 

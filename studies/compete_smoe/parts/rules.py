@@ -35,8 +35,9 @@ def share(ds: xr.Dataset, claim: Claim) -> Estimate:
     kept = array.values[np.isfinite(array.values)]
     if not kept.size:
         raise NoAnswerError(f"{claim.variable} has no value.")
-    low, high = proportion_interval(int(kept.sum()), kept.size, claim.level)
-    return Estimate(float(kept.mean()), low, high, f"{int(kept.sum())} of {kept.size} runs", counts_failures=True)
+    count = int(kept.sum())
+    low, high = proportion_interval(count, kept.size, claim.level)
+    return Estimate(count / kept.size, low, high, f"{count} of {kept.size} runs", counts_failures=True)
 
 
 def counterexample(ds: xr.Dataset, claim: Claim) -> Estimate:

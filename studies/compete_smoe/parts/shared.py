@@ -1,9 +1,19 @@
-"""What the studies of trained models share: the methods, the sizes of a training, and why some verdicts are neutral."""
+"""What the modules of studies share: methods, designs of truths, sizes of a training, why some verdicts are neutral."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from moestat.study.rules import Rule, function
+
+DESIGNS = {
+    "continuous": ("no jump", "Without a jump at the boundaries"),
+    "variance": ("variance jumps", "Where the variance jumps"),
+    "sign": ("mean jumps, few", "Where the mean jumps at few boundaries"),
+    "mean": ("mean jumps, many", "Where the mean jumps at half of the boundaries"),
+}
+"""Truths in which every expert wins at half of the inputs: label, and the case that a claim names."""
 METHODS = {
     "smoe": "SMoE",
     "smoe-fixed": "SMoE-Fixed",
@@ -26,6 +36,11 @@ MUST_LEARN = (
     "Section 3.2 trains the router to predict the competition and expects it to be a proxy: it must then do so better "
     "than a router that never saw one."
 )
+
+
+def lead(variable: str, arm: str, others: Iterable[str], *, lower: bool) -> Rule:
+    """Estimate by how much an arm is below, or above, the best of others, which may hold it."""
+    return function("moestat.claims.rules:lead", variable, arm, options={"others": list(others), "lower": lower})
 
 
 def small(
