@@ -13,13 +13,10 @@ q = x W_Q + b_Q and k = x W_K + b_K the score is fully quadratic,
 kappa being the scale (1 / sqrt(d_k) in most layers) and m_ij what is added to the logits: a position bias, or
 -log n in sigmoid attention (eq. 85). Without biases b = 0: the score is partially quadratic. Only the symmetric part
 of A = kappa E_i W_Q W_K' E_j' enters.
-
-Arrays are NumPy arrays or anything that ``numpy.asarray`` takes; torch tensors need ``.detach().cpu().numpy()``.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,64 +41,38 @@ class AttentionLayer:
     gate: Gate
     scale: float  # factor of the scores, 1 / sqrt(d_k) as a rule
 
-    @property
-    def heads(self) -> int:
-        """Number H of heads."""
-        return int(self.query.shape[0])
-
-    @property
-    def width(self) -> int:
-        """Number d of coordinates of a token."""
-        return int(self.query.shape[1])
-
     def __call__(self, tokens: ArrayLike, mask: ArrayLike | None = None) -> np.ndarray:
-        """Return the layer's output (n, d_o) as attention computes it: queries, keys, scores, values.
+        """Return the layer's output (n, d_o) at tokens (n, d), as attention computes it.
 
-        Parameters
-        ----------
-        tokens : array (n, d)
-        mask : array (n, n) or (H, n, n), optional
-            Added to the scores; -inf hides a token.
+        ``mask`` (n, n) or (H, n, n) is added to the scores; -inf hides a token.
         """
         x = np.asarray(tokens, dtype=np.float64)
-        q, k, v = (
-            x @ weight + bias[:, None, :]
-            for weight, bias in (
-                (self.query, self.query_bias),
-                (self.key, self.key_bias),
-                (self.value, self.value_bias),
-            )
-        )
+        parts = (self.query, self.query_bias), (self.key, self.key_bias), (self.value, self.value_bias)
+        q, k, v = (x @ weight + bias[:, None, :] for weight, bias in parts)
         scores = self.scale * (q @ np.swapaxes(k, 1, 2)) + (0.0 if mask is None else np.asarray(mask))
         weights = np.swapaxes(gate_values(self.gate, np.swapaxes(scores, 1, 2)), 1, 2)
         out: np.ndarray = np.sum((weights @ v) @ self.output, axis=0) + self.output_bias
         return out
 
     def atoms(self, tokens: int, row: int, mask: ArrayLike | None = None) -> AttentionAtoms:
-        """Read one row of the layer's output as a mixture of experts.
+        """Read the output for the token ``row`` in a sequence of ``tokens`` as a mixture of experts.
 
-        Parameters
-        ----------
-        tokens : int
-            Length n of the sequence.
-        row : int
-            The token i whose output is read.
-        mask : array (n, n) or (H, n, n), optional
-            Added to the scores; tokens hidden by -inf (a causal mask) have no atom.
+        Tokens that the mask hides by -inf have no atom.
         """
         if not 0 <= row < tokens:
             raise ValueError(f"row is {row}; it must be between 0 and {tokens - 1}")
+        heads, d, _ = self.query.shape
         added = np.zeros((tokens, tokens)) if mask is None else np.asarray(mask, dtype=np.float64)
-        added = np.broadcast_to(added, (self.heads, tokens, tokens))[:, row, :]
+        added = np.broadcast_to(added, (heads, tokens, tokens))[:, row, :]
         visible = np.flatnonzero(added[0] > -np.inf)
         if not len(visible) or np.any((added > -np.inf) != (added[0] > -np.inf)):
             raise ValueError(f"row {row} must see the same tokens, at least one, in every head")
-        d, big = self.width, tokens * self.width
+        big = tokens * d
         form = self.scale * self.query @ np.swapaxes(self.key, 1, 2)
         of_row = self.scale * np.einsum("hdk,hk->hd", self.query, self.key_bias)
         of_other = self.scale * np.einsum("hdk,hk->hd", self.key, self.query_bias)
         constant = self.scale * np.sum(self.query_bias * self.key_bias, axis=1)
-        shape = (self.heads, len(visible))
+        shape = (heads, len(visible))
         matrix, vector = np.zeros((*shape, big, big)), np.zeros((*shape, big))
         slope = np.zeros((*shape, big, self.output.shape[2]))
         own = slice(row * d, (row + 1) * d)
@@ -111,17 +82,8 @@ class AttentionLayer:
             matrix[:, k, own, there] = form
             vector[:, k, there] += of_other
             slope[:, k, there, :] = self.value @ self.output
-        intercept = np.einsum("hv,hvo->ho", self.value_bias, self.output)
-        return AttentionAtoms(
-            matrix,
-            vector,
-            constant[:, None] + added[:, visible],
-            slope,
-            intercept,
-            self.output_bias,
-            visible,
-            self.gate,
-        )
+        score, intercept = constant[:, None] + added[:, visible], np.einsum("hv,hvo->ho", self.value_bias, self.output)
+        return AttentionAtoms(matrix, vector, score, slope, intercept, self.output_bias, self.gate)
 
 
 @dataclass(frozen=True)
@@ -134,7 +96,6 @@ class AttentionAtoms:
     a: np.ndarray  # (H, n, D, d_o): slopes of the experts, X a + beta
     beta: np.ndarray  # (H, d_o): the same for all experts of a head
     offset: np.ndarray  # (d_o,): the layer's output bias, outside the mixtures
-    token: np.ndarray  # (n,): the token j of each atom
     gate: Gate
 
     @property
@@ -155,85 +116,3 @@ class AttentionAtoms:
         experts = np.einsum("ma,hnao->hnmo", x, self.a, optimize=True) + self.beta[:, None, None, :]
         out: np.ndarray = np.einsum("hnm,hnmo->mo", gate_values(self.gate, score), experts) + self.offset
         return out
-
-
-def head(
-    query: ArrayLike, key: ArrayLike, value: ArrayLike, *, gate: Gate, scale: float | None = None
-) -> AttentionLayer:
-    """Return a layer of bare heads whose outputs are added, without biases.
-
-    Parameters
-    ----------
-    query, key : arrays (d, d_k) or (H, d, d_k)
-    value : array (d, d_v) or (H, d, d_v)
-    scale : float, optional
-        1 / sqrt(d_k) by default; 1 in the paper.
-    """
-    q, k, v = (np.asarray(w, dtype=np.float64) for w in (query, key, value))
-    q, k, v = (w[None] if w.ndim == 2 else w for w in (q, k, v))
-    heads, size, out = q.shape[0], q.shape[2], v.shape[2]
-    zeros, identity = np.zeros((heads, size)), np.repeat(np.eye(out)[None], heads, axis=0)
-    factor = 1.0 / math.sqrt(size) if scale is None else scale
-    return AttentionLayer(q, k, v, identity, zeros, zeros, np.zeros((heads, out)), np.zeros(out), gate, factor)
-
-
-def from_torch(
-    in_proj_weight: ArrayLike,
-    out_proj_weight: ArrayLike,
-    heads: int,
-    *,
-    in_proj_bias: ArrayLike | None = None,
-    out_proj_bias: ArrayLike | None = None,
-    gate: Gate = "softmax",
-    scale: float | None = None,
-) -> AttentionLayer:
-    """Read the weights of a ``torch.nn.MultiheadAttention`` (or of any layer stored like it).
-
-    Parameters
-    ----------
-    in_proj_weight : array (3 d, d)
-        Query, key and value weights, one under the other; they act from the left, as in torch.
-    out_proj_weight : array (d, d)
-    heads : int
-        Number of heads; it must divide d.
-    in_proj_bias : array (3 d,), optional
-    out_proj_bias : array (d,), optional
-    gate : {"softmax", "sigmoid"}
-        torch's own layer has the softmax.
-    scale : float, optional
-        1 / sqrt(d / heads) by default.
-
-    Examples
-    --------
-    >>> layer = torch.nn.MultiheadAttention(16, 4, batch_first=True)  # doctest: +SKIP
-    >>> w = {name: p.detach().numpy() for name, p in layer.named_parameters()}  # doctest: +SKIP
-    >>> read = from_torch(  # doctest: +SKIP
-    ...     w["in_proj_weight"], w["out_proj.weight"], 4,
-    ...     in_proj_bias=w["in_proj_bias"], out_proj_bias=w["out_proj.bias"],
-    ... )
-    >>> read.atoms(tokens=10, row=3).theta(coordinate=0).shape  # doctest: +SKIP
-    (4, 10, 13202)
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit each other.
-    """
-    w, o = (np.asarray(part, dtype=np.float64) for part in (in_proj_weight, out_proj_weight))
-    d = w.shape[-1]
-    if w.shape != (3 * d, d) or o.shape != (d, d):
-        raise ValueError(f"in_proj_weight is {w.shape} and out_proj_weight {o.shape}; they must be (3 d, d) and (d, d)")
-    if heads < 1 or d % heads:
-        raise ValueError(f"heads is {heads}; it must divide d = {d}")
-    size = d // heads
-    bias = np.zeros(3 * d) if in_proj_bias is None else np.asarray(in_proj_bias, dtype=np.float64)
-    end = np.zeros(d) if out_proj_bias is None else np.asarray(out_proj_bias, dtype=np.float64)
-    if bias.shape != (3 * d,) or end.shape != (d,):
-        raise ValueError(f"in_proj_bias is {bias.shape} and out_proj_bias {end.shape}; they must be (3 d,) and (d,)")
-    # (3 d, d) -> (3, H, d, d_k)
-    split = np.swapaxes(w.reshape(3, heads, size, d), 2, 3)
-    biases = bias.reshape(3, heads, size)
-    output = o.T.reshape(heads, size, d)
-    factor = 1.0 / math.sqrt(size) if scale is None else scale
-    (query, key, value), (query_bias, key_bias, value_bias) = split, biases
-    return AttentionLayer(query, key, value, output, query_bias, key_bias, value_bias, end, gate, factor)

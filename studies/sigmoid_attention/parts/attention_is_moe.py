@@ -104,7 +104,7 @@ def _compare(layer: AttentionLayer, tokens: np.ndarray, mask: np.ndarray) -> dic
         rank = max(rank, int(np.max(np.linalg.matrix_rank(both))))
         slope = max(slope, float(np.max(np.abs(atoms.b))))
     deviation = np.array(deviations)
-    length = n * d + 2 * layer.query.shape[2] + d + layer.heads * n
+    length = n * d + 2 * layer.query.shape[2] + d + len(layer.query) * n
     ulps = float(np.max(deviation / units))
     return {
         "tokens": n,
