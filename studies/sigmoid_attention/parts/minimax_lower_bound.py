@@ -1,4 +1,4 @@
-r"""The sequences of Lemma 2 of "sigmoid-attention" (Theorem 2, App. B.3): losses and functions along them, Le Cam's bound.
+r"""The sequences of Lemma 2 of "sigmoid-attention" (Theorem 2, App. B.3): losses and functions along them, and bounds.
 
 The lemma wants measures G_m near G* in the loss L2r with ||f_{G_m} - f_{G*}|| / L2r -> 0. The last true atom has a
 constant gate and the expert (a'x + beta)^p; two atoms of half its weight stand for it.
@@ -109,7 +109,7 @@ def le_cam(loss: np.ndarray, distance: np.ndarray, n: np.ndarray, noise_variance
 
 
 def L2r(fitted: np.ndarray, truth: np.ndarray, over: np.ndarray, model: Model, r: float) -> np.ndarray:
-    """Return equation (11) (...) where ``over`` (N*,) says which true atoms are over-specified, and empty sums are 0."""
+    """Return equation (11), with empty sums 0; ``over`` (N*,) says which true atoms are over-specified."""
     k = compared(fitted, truth, model)
     both = sum(square ** (r / 2) for square in (k.square["A"], k.square["b"], *k.eta_parts))
     total = np.where(over, k.weight_error + k.in_cells(both), k.in_cells(both + k.square["c"] ** (r / 2)))
