@@ -73,8 +73,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
     s = Settings.model_validate(dict(cell.settings))
     names = [*(f"{task}_throughput" for task in TASKS), "attention_seconds"]
-    done = {"status": int(Status.CONVERGED), "iterations": s.rounds}
-    done["message"] = f"Each kernel was timed {s.rounds} times."
+    said = f"Each kernel was timed {s.rounds} times."
+    done: dict[str, Any] = {"status": int(Status.CONVERGED), "iterations": s.rounds, "message": said}
     rows = [done | {name: np.full((len(s.windows), len(KERNELS)), np.nan) for name in names} for _ in replicates]
     model = timed_decoder(s, dtype=getattr(torch, s.precision), device=device)
     for i, window in enumerate(s.windows):

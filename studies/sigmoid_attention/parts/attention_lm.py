@@ -92,8 +92,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     with deterministic(device if settings.measure == "loss" else "cpu"):
         rows = [replicate_of(cell, settings, replicate, device) for replicate in replicates]
     speeds = ("training_throughput", "inference_throughput")
-    dims = dict.fromkeys(("valid_bpc", "train_bpc"), ("step",))
-    dims |= dict.fromkeys(speeds, ("hardware", "window", "kernel"))
+    dims = {"valid_bpc": ("step",), "train_bpc": ("step",)} | dict.fromkeys(speeds, ("hardware", "window", "kernel"))
     attrs = dict.fromkeys(speeds, {"measurement": 1, "units": "tokens per second"})
     coords: dict[str, Any] = {"step": _plan(settings).checks}
     if settings.measure != "loss":
@@ -119,7 +118,7 @@ def _model(cell: Cell, settings: Settings, replicate: int, vocabulary: int, leng
 
     sizes: dict[str, Any] = {"vocabulary": vocabulary}
     sizes |= {name: getattr(settings, name) for name in ("blocks", "width", "heads", "hidden")}
-    llama = {"positions": "alibi", "norm": "rms", "query_key_norm": True, "activation": "swiglu"}
+    llama: dict[str, Any] = {"positions": "alibi", "norm": "rms", "query_key_norm": True, "activation": "swiglu"}
     shape = Shape(**sizes, length=length, **llama, **options)
     return Decoder(shape, generator=cell.generator(replicate, "start", **sizes))
 
