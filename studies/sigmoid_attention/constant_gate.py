@@ -7,7 +7,7 @@ it moves by t^4, at flat shares by t^5. So a fourth power of b in L1 would not m
 truth; dropping b from the score does.
 
 Without b the term of order t^2 is a form of mixed signs, which the proof of Theorem 4 takes for definite. *curvature*
-is its least value over drawn weights of two to four atoms, divided by 1 - w*: at least 1, as ``parts/gate_pairs.py``
+is its least value over drawn weights of two to four atoms, divided by 1 - w*: at least 1, as ``parts/constant_gate.py``
 proves.
 """
 

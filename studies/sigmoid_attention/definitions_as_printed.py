@@ -51,14 +51,13 @@ for k, theorem, how in [(1, 1, "strongly"), (2, 3, "weakly"), (3, 4, "partial-st
         group=f"def-{k}-can-be-met",
     )
 for k, which, chosen in [
-    (2, "for every expert studied", dict(options=dict(arms=["*"]))),
-    (4, "for every expert studied", dict(options=dict(arms=["*"]))),
-    (3, "for GELU and tanh, d = 1", dict(at=dict(d=1), options=dict(arms=["gelu", "tanh"]))),
+    (2, ", for every expert studied", dict(options=dict(arms=["*"]))),
+    (4, ", for every expert studied", dict(options=dict(arms=["*"]))),
+    (3, " for GELU and tanh, d = 1", dict(at=dict(d=1), options=dict(arms=["gelu", "tanh"]))),
 ]:
-    comma = "," if which.endswith("studied") else ""
     study.ours(
         f"generic-def-{k}",
-        f"At one generic atom the functions of Definition {k} are independent{comma} {which}.",
+        f"At one generic atom the functions of Definition {k} are independent{which}.",
         function(LARGEST, f"one_{k}", **chosen).at_most(0.0, predicted="0 dependent functions"),
         source=f"ours: control of can-be-met-{k}, what mends SA Defs 2 to 4",
         bearing="for",

@@ -175,12 +175,13 @@ study.figure(
     kind="lines",
     title="Losses along families of measures",
     x="t",
+    columns=3,
     panels=[
         dict(title="Equal functions", arms=EXACT, variable="L3", ylabel="L3 to the truth"),
-        dict(title="Equal functions", arms=EXACT, variable="quotient", ylabel="quotient loss"),
-        dict(title="Opposite b, and the control", arms=B, variable="change", ylabel="change of f"),
-        dict(title="Opposite b, and the control", arms=B, variable="L1", ylabel="L1 to the truth"),
+        dict(title="Opposite b", arms=B, variable="change", ylabel="change of f"),
+        dict(title="Opposite b", arms=B, variable="L1", ylabel="L1 to the truth"),
     ],
-    caption="Above: f does not move along these families, and L3 does. Below: along b = ±t u the function moves by the "
+    options=dict(share_y=False),
+    caption="(a) f does not move along these families, and L3 does. (b, c) Along b = ±t u the function moves by the "
     "square of L1; Theorem 1 asks for equal slopes, which the control with the partially quadratic score has.",
 )

@@ -22,7 +22,7 @@ from moestat.models.gates import Score
 from moestat.models.regression import Model
 from moestat.models.truths import Regime, ground_truth
 from moestat.replicates import Row, Streams, each
-from studies.sigmoid_attention.parts import continua, gate_pairs
+from studies.sigmoid_attention.parts import constant_gate, continua
 
 VERSION = 1
 
@@ -109,7 +109,7 @@ def _measures(
     if s.family == "softmax pair":
         return continua.softmax_pair(model, truth, T)
     if s.family == "opposite b":
-        return gate_pairs.hidden_pair(model, truth, direction, 0.5, T)
+        return constant_gate.hidden_pair(model, truth, direction, 0.5, T)
     if s.family == "opposite A":
         return continua.opposite_matrices(model, truth, np.outer(direction, direction), T)
     if s.family == "vanishing atom":

@@ -8,8 +8,8 @@ from cells import computed
 
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
-from studies.sigmoid_attention.parts import constant_gate, continua, gate_pairs, non_identifiability
-from studies.sigmoid_attention.parts.gate_pairs import CRITICAL, flat_share, pair_scores, smallest_curvature
+from studies.sigmoid_attention.parts import constant_gate, continua, non_identifiability
+from studies.sigmoid_attention.parts.constant_gate import CRITICAL, flat_share, pair_scores, smallest_curvature
 from studies.sigmoid_attention.parts.non_identifiability import AT
 
 D = 2
@@ -116,7 +116,7 @@ def test_the_first_term_that_is_left_has_the_order_that_is_claimed(weight, share
     assert abs(coefficients[order]) > 1e-5
     if order == 4:
         share = share or 0.5
-        assert coefficients[4].real == pytest.approx(gate_pairs.fourth_order(weight, share), rel=1e-8)
+        assert coefficients[4].real == pytest.approx(constant_gate.fourth_order(weight, share), rel=1e-8)
 
 
 def test_the_least_curvature_is_that_of_brute_force_and_at_least_one_minus_the_weight():
