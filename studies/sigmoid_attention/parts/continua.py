@@ -3,8 +3,8 @@ r"""Families of mixing measures G(t) along which the regression function stands 
 Each function takes a truth (N*, P) and t (T,), and returns an array (T, N, P): one measure per t. It trusts the caller
 that gate, expert and truth are such as it needs. A loss between parameters that is positive along an exact
 family measures where in the family a fit happens to lie, not how well it fits. Along :func:`moved_shares`,
-:func:`vanishing_atom` and the pairs of :mod:`studies.sigmoid_attention.parts.constant_gate` the function moves, but by a
-higher power of t than the losses of "sigmoid-attention" allow for; :func:`opposite_matrices` is a control.
+:func:`vanishing_atom` and the pairs of :mod:`studies.sigmoid_attention.parts.constant_gate` the function moves, but by
+a higher power of t than the losses of "sigmoid-attention" allow for; :func:`opposite_matrices` is a control.
 
 With E(x, eta) positively homogeneous of degree p (ReLU, linear, polynomial experts):
 
