@@ -47,31 +47,30 @@ for power in (2, 3):
 RELU, GELU = (f"{name} experts lambda phi(a'x + beta)" for name in ("ReLU", "GELU"))
 HOW = {1: "strongly", 2: "weakly", 3: "partial-strongly", 4: "partial-weakly"}
 PLAIN = "Without lambda the family of Definition 1 is a part of the one with lambda, at lambda = 1."
-for id_, definition, arm, outer_scale, experts, because in [
+ANY = "Definition {k} asks for independence at any distinct parameters, generic ones among them."
+for id_, definition, arm, outer_scale, experts, why in [
     ("relu-strong", 1, "relu", True, f"Two-layer {RELU}", ""),
     ("gelu-strong", 1, "gelu", True, f"Two-layer {GELU}", ""),
     ("relu-strong-plain", 1, "relu", False, "ReLU experts as simulated, phi(a'x + beta),", PLAIN),
     ("gelu-strong-plain", 1, "gelu", False, "GELU experts phi(a'x + beta)", PLAIN),
-    ("polynomial-weak", 2, "", False, "At generic parameters polynomial experts, p = 1, 2, 3,", "generic"),
+    ("polynomial-weak", 2, "", False, "At generic parameters polynomial experts, p = 1, 2, 3,", ANY),
     ("relu-weak", 2, "relu", True, f"Two-layer {RELU}", ""),
-    ("gelu-weak", 2, "gelu", True, f"At generic parameters two-layer {GELU}", "generic"),
+    ("gelu-weak", 2, "gelu", True, f"At generic parameters two-layer {GELU}", ANY),
     ("relu-partial-strong", 3, "relu", True, f"Two-layer {RELU}", ""),
     ("relu-partial-weak", 4, "relu", True, f"Two-layer {RELU}", ""),
     ("gelu-partial-strong", 3, "gelu", True, f"Two-layer {GELU}", ""),
-    ("gelu-partial-weak", 4, "gelu", True, f"At generic parameters two-layer {GELU}", "generic"),
-    ("polynomial-partial-weak", 4, "", False, "At generic parameters polynomial experts, p = 1, 2, 3,", "generic"),
+    ("gelu-partial-weak", 4, "gelu", True, f"At generic parameters two-layer {GELU}", ANY),
+    ("polynomial-partial-weak", 4, "", False, "At generic parameters polynomial experts, p = 1, 2, 3,", ANY),
     ("polynomial-partial-strong", 3, "", False, "Polynomial experts, p = 1, 2, 3,", ""),
 ]:
     at = dict(score="full" if definition in (1, 2) else "partial", outer_scale=outer_scale)
     which = dict(arm=arm) if arm else dict(options=dict(arms=["linear", "polynomial-*"]))
     limit, word = (0.0, "strong") if definition in (1, 3) else (1.0, "weak")
-    if because == "generic":
-        because = f"Definition {definition} asks for independence at any distinct parameters, generic ones among them."
     study.claim(
         id_,
         f"{experts} are {HOW[definition]} identifiable.",
         function(LARGEST, "short_of_strong", at=at, **which).at_most(limit, predicted=word),
-        dict(because=because) if because else {},
+        dict(because=why.format(k=definition)) if why else {},
         source=f"SA after Def {definition}" + (", eq. (84)" if id_ == "relu-strong-plain" else ""),
         group=f"def-{definition}-networks" if arm else "",
     )

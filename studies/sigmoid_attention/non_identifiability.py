@@ -79,6 +79,9 @@ study.rate("L3_nearest", over="t", arms=NEAREST, window=WINDOW, predicted=FIRST)
 study.rate("ratio_nearest", over="t", arms=NEAREST, window=WINDOW, bound=0.0)
 
 
+NAMED = dict(ReLU="ReLU networks", GELU="GELU networks") | dict.fromkeys(["Linear", "Squared", "Cubic"], "polynomials")
+
+
 def example(theorem, definition, experts):
     """Return source and reason of a claim on what a theorem says of an example of its experts."""
     how = {1: "strongly", 2: "weakly", 3: "partial-strongly", 4: "partial-weakly"}[definition]
@@ -88,75 +91,62 @@ def example(theorem, definition, experts):
 
 
 # --- equal functions: a bound with a constant above 1e-6 would keep loss / distance below 1e6
-for id_, arm, theorem, definition, networks, experts in [
-    ("thm1-relu-trade", "trade-relu", 1, 1, "ReLU networks", "ReLU"),
-    ("thm1-relu-mirror", "mirror-relu", 1, 1, "ReLU networks", "ReLU"),
-    ("thm4-relu-trade", "trade-relu-partial", 4, 3, "ReLU networks", "ReLU"),
-    ("thm4-linear-trade", "trade-linear-partial", 4, 3, "polynomials", "Linear"),
+TRADE, NO_B = "the trade of c and eta, N = N*", "sparse regime, partially quadratic score"
+for id_, arm, theorem, definition, experts, where, along in [
+    ("thm1-relu-trade", "trade-relu", 1, 1, "ReLU", "sparse regime", TRADE),
+    ("thm1-relu-mirror", "mirror-relu", 1, 1, "ReLU", "sparse regime", "mirror pairs"),
+    ("thm4-relu-trade", "trade-relu-partial", 4, 3, "ReLU", NO_B, TRADE),
+    ("thm4-linear-trade", "trade-linear-partial", 4, 3, "Linear", NO_B, TRADE),
 ]:
-    along = "mirror pairs" if "mirror" in id_ else "the trade of c and eta, N = N*"
-    of = ", partially quadratic score" if theorem == 4 else ""
     study.claim(
         id_,
-        f"{experts} experts, sparse regime{of}: L{theorem} is bounded by the distance of the functions (along "
-        f"{along}).",
+        f"{experts} experts, {where}: L{theorem} is bounded by the distance of the functions (along {along}).",
         function(LARGEST, "L1_over_change", arm).at_most(1000000.0, predicted="bounded"),
-        example(theorem, definition, networks),
-        group=f"thm-{theorem}-bound-{id_.split('-')[1]}",
+        example(theorem, definition, NAMED[experts]),
+        group=f"thm-{theorem}-bound-{experts.lower()}",
     )
-for id_, arm, proposition, appendix, where, definition, networks in [
-    ("unique-relu-split", "split-relu", 2, "B.4", "ReLU experts, dense regime", 2, "ReLU networks"),
-    ("prop-2-mirror", "mirror-relu", 2, "B.2", "ReLU experts, sparse regime", 1, "ReLU networks"),
-    ("prop-4-split", "split-relu-partial", 4, "C.2", "ReLU experts, score without b", 4, "ReLU networks"),
-    ("prop-4-split-linear", "split-linear-partial", 4, "C.2", "Linear experts, score without b", 4, "polynomials"),
-    (
-        "prop-4-mirror",
-        "mirror-relu-partial",
-        4,
-        "C.2",
-        "ReLU experts, sparse regime, score without b",
-        3,
-        "ReLU networks",
-    ),
+for id_, arm, proposition, appendix, definition, experts, where, along in [
+    ("unique-relu-split", "split-relu", 2, "B.4", 2, "ReLU", "dense regime", "splits"),
+    ("prop-2-mirror", "mirror-relu", 2, "B.2", 1, "ReLU", "sparse regime", "mirror pairs"),
+    ("prop-4-split", "split-relu-partial", 4, "C.2", 4, "ReLU", "score without b", "splits"),
+    ("prop-4-split-linear", "split-linear-partial", 4, "C.2", 4, "Linear", "score without b", "splits"),
+    ("prop-4-mirror", "mirror-relu-partial", 4, "C.2", 3, "ReLU", "sparse regime, score without b", "mirror pairs"),
 ]:
-    along = "mirror pairs" if "mirror" in id_ else "splits"
     of, whom = (" for identifiable experts", "them") if proposition == 2 else ("", "the identifiable experts")
     study.claim(
         id_,
-        f"{where}: L3 between two measures is 0 where their functions are equal (along {along}).",
+        f"{experts} experts, {where}: L3 between two measures is 0 where their functions are equal (along {along}).",
         function(LARGEST, "L3", arm).at_most(1e-06, predicted="0"),
         source=f"SA Prop. {proposition}, App. {appendix}",
         because=f"Proposition {proposition} concludes G = G* from f_G = f*{of}, and the examples after Definition "
-        f"{definition} count {networks} among {whom}.",
+        f"{definition} count {NAMED[experts]} among {whom}.",
         group=f"prop-{proposition}",
     )
 
 # --- nearly equal functions: the exponent of distance / loss in t is not positive where the bound holds
-B_MEETS, A_MEETS = (f"two atoms with opposite {block} meet" for block in "bA")
-GATES = "the gates of two shares of an expert meet"
-VANISHES = "the expert of a superfluous atom vanishes"
+MEET = "two atoms with opposite {} meet"
+SHARES_MEET, VANISHES = "the gates of two shares of an expert meet", "the expert of a superfluous atom vanishes"
 FULL, DENSE, NO_B = "sparse regime, fully quadratic score", "dense regime", "dense regime, score without b"
-EVERY, PARTIAL = "polynomials of every degree", "partially quadratic score"
-for id_, arm, theorem, definition, experts, networks, where, as_, group in [
-    ("thm1-gelu-b", "opposite-gelu", 1, 1, "GELU", "GELU networks", FULL, B_MEETS, "thm-1-bound-gelu"),
-    ("thm1-relu-b", "opposite-relu", 1, 1, "ReLU", "ReLU networks", FULL, B_MEETS, "thm-1-bound-relu"),
-    ("thm4-gelu", "control-gelu", 4, 3, "GELU", "GELU networks", PARTIAL, A_MEETS, "thm-4-bound"),
-    ("thm3-linear-vanishing", "vanishing-linear", 3, 2, "Linear", EVERY, DENSE, VANISHES, "thm-3-bound"),
-    ("thm3-square-vanishing", "vanishing-square", 3, 2, "Squared", EVERY, DENSE, VANISHES, "thm-3-bound"),
-    ("thm3-cube-vanishing", "vanishing-cube", 3, 2, "Cubic", EVERY, DENSE, VANISHES, "thm-3-bound"),
-    ("thm5-square-vanishing", "vanishing-square-partial", 5, 4, "Squared", EVERY, NO_B, VANISHES, "thm-5-bound"),
-    ("thm3-relu-shares", "shares-relu", 3, 2, "ReLU", "ReLU networks", DENSE, GATES, "thm-3-bound-shares"),
-    ("thm3-linear-shares", "shares-linear", 3, 2, "Linear", "polynomials", DENSE, GATES, "thm-3-bound-shares"),
-    ("thm3-square-shares", "shares-square", 3, 2, "Squared", "polynomials", DENSE, GATES, "thm-3-bound-shares"),
-    ("thm5-relu-shares", "shares-relu-partial", 5, 4, "ReLU", "ReLU networks", NO_B, GATES, "thm-5-bound-shares"),
-    ("thm5-linear-shares", "shares-linear-partial", 5, 4, "Linear", "polynomials", NO_B, GATES, "thm-5-bound-shares"),
+for id_, arm, theorem, definition, experts, where, as_, group in [
+    ("thm1-gelu-b", "opposite-gelu", 1, 1, "GELU", FULL, MEET.format("b"), "thm-1-bound-gelu"),
+    ("thm1-relu-b", "opposite-relu", 1, 1, "ReLU", FULL, MEET.format("b"), "thm-1-bound-relu"),
+    ("thm4-gelu", "control-gelu", 4, 3, "GELU", "partially quadratic score", MEET.format("A"), "thm-4-bound"),
+    ("thm3-linear-vanishing", "vanishing-linear", 3, 2, "Linear", DENSE, VANISHES, "thm-3-bound"),
+    ("thm3-square-vanishing", "vanishing-square", 3, 2, "Squared", DENSE, VANISHES, "thm-3-bound"),
+    ("thm3-cube-vanishing", "vanishing-cube", 3, 2, "Cubic", DENSE, VANISHES, "thm-3-bound"),
+    ("thm5-square-vanishing", "vanishing-square-partial", 5, 4, "Squared", NO_B, VANISHES, "thm-5-bound"),
+    ("thm3-relu-shares", "shares-relu", 3, 2, "ReLU", DENSE, SHARES_MEET, "thm-3-bound-shares"),
+    ("thm3-linear-shares", "shares-linear", 3, 2, "Linear", DENSE, SHARES_MEET, "thm-3-bound-shares"),
+    ("thm3-square-shares", "shares-square", 3, 2, "Squared", DENSE, SHARES_MEET, "thm-3-bound-shares"),
+    ("thm5-relu-shares", "shares-relu-partial", 5, 4, "ReLU", NO_B, SHARES_MEET, "thm-5-bound-shares"),
+    ("thm5-linear-shares", "shares-linear-partial", 5, 4, "Linear", NO_B, SHARES_MEET, "thm-5-bound-shares"),
 ]:
     identity = ", which is an identity: f and L3 are both proportional to t" if id_ == "thm3-linear-vanishing" else ""
     study.claim(
         id_,
         f"{experts} experts, {where}: ||f_G - f*|| / L{theorem} stays away from 0 as {as_}{identity}.",
         slope("ratio" if theorem in (1, 4) else "ratio_nearest", arm, over="t").at_most(0.1, predicted=0.0),
-        example(theorem, definition, networks),
+        example(theorem, definition, NAMED[experts] + (" of every degree" if as_ == VANISHES else "")),
         group=group,
     )
 study.ours(
