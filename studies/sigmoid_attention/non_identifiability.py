@@ -91,12 +91,12 @@ def example(theorem, definition, experts):
 
 
 # --- equal functions: a bound with a constant above 1e-6 would keep loss / distance below 1e6
-TRADE, NO_B = "the trade of c and eta, N = N*", "sparse regime, partially quadratic score"
+TRADE, PARTIAL = "the trade of c and eta, N = N*", "sparse regime, partially quadratic score"
 for id_, arm, theorem, definition, experts, where, along in [
     ("thm1-relu-trade", "trade-relu", 1, 1, "ReLU", "sparse regime", TRADE),
     ("thm1-relu-mirror", "mirror-relu", 1, 1, "ReLU", "sparse regime", "mirror pairs"),
-    ("thm4-relu-trade", "trade-relu-partial", 4, 3, "ReLU", NO_B, TRADE),
-    ("thm4-linear-trade", "trade-linear-partial", 4, 3, "Linear", NO_B, TRADE),
+    ("thm4-relu-trade", "trade-relu-partial", 4, 3, "ReLU", PARTIAL, TRADE),
+    ("thm4-linear-trade", "trade-linear-partial", 4, 3, "Linear", PARTIAL, TRADE),
 ]:
     study.claim(
         id_,
