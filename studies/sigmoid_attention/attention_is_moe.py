@@ -1,15 +1,12 @@
 """Is attention a mixture of experts with quadratic scores? (sigmoid-attention, section 2.3).
 
-Random layers (2 to 12 tokens, d and d_k from 2 to 8) are computed twice: as attention (queries, keys, scores, values),
-and as the mixture whose atoms (A, b, c, a, beta) are read from the weights. The largest deviation over rows and
-coordinates is given in units in the last place of the sum of absolute terms (ulps), and as a share of the number of
-terms in the longest chain of sums, which bounds it by rounding analysis.
-
-The reading goes beyond the paper where layers do: biases are the b and c of the fully quadratic score, masks leave out
-atoms, heads are mixtures that are added, and the -log n of sigmoid attention is a part of c.
+Random layers are computed twice: as attention, and as the mixture whose atoms (A, b, c, a, beta) are read from the
+weights. The largest deviation over rows and coordinates is given in units in the last place of the sum of absolute
+terms (``ulps``), and as a share of the number of terms in the longest chain of sums, which bounds it by rounding
+analysis. Biases are the b and c of the fully quadratic score, masks leave out atoms, and heads are added.
 
 Attention has linear experts (the polynomial p = 1 of Theorem 2), without biases the partially quadratic score, and A of
-rank 2 d_k at most, the same for all atoms of a head up to its place: not the experts whose rates Theorem 1 gives.
+rank 2 d_k at most: not the experts whose rates Theorem 1 gives.
 """
 
 from moestat import Study

@@ -1,16 +1,14 @@
 """Is a small language model as good with sigmoid as with softmax attention? (sigmoid-attention, section 5.2, Table 2).
 
-The model is the paper's scaled down: a Llama (RMSNorm, SwiGLU, ALiBi, norms of queries and keys) whose attention
-weights are softmax(s) or sigmoid(s - log n), n the length of the windows. Training is Table 3's. The text is nineteen
-plays of Shakespeare by characters, with a whole play for the test; one's own text goes in with ``file``. The paper's
-billion weights, RedPajama and six benchmarks are not here: the test loss stands in for the benchmarks. Both arms of a
-replicate share first weights and batches.
+The model is the paper's scaled down: a Llama whose attention weights are softmax(s) or sigmoid(s - log n), n the length
+of the windows. Training is Table 3's; the text is nineteen plays of Shakespeare by characters, or one's own (``file``).
+The test loss stands in for the paper's benchmarks. Both arms of a replicate share first weights and batches.
 
 *Comparable* means worse by at most 0.05 bits per character, a margin of ours and a wide one: softmax attention loses
-0.032 with half the window. How it hangs on the length of the window, the study sigmoid_attention_window says.
+0.032 with half the window. How it hangs on the window, the study sigmoid_attention_window says.
 
-The arm *throughput* times one batch through three kernels that take turns, in CPU seconds of one thread; these numbers
-are of one machine. Its subnormal weights in long windows slow softmax more; the study attention_speed sets them to 0.
+The arm *throughput* times one batch through three kernels that take turns, in CPU seconds of one machine. Subnormal
+weights in long windows slow softmax more; the study attention_speed sets them to 0.
 """
 
 from moestat import Study
