@@ -19,18 +19,9 @@ from moestat.arrays import Array
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.models import patches
 from moestat.status import Status
+from studies.mixture_of_transformers.parts import decay
 from studies.mixture_of_transformers.parts.model import Mixture
-from studies.mixture_of_transformers.parts.mot_measures import (
-    OVER_EPOCHS,
-    STAGES,
-    TOKENS,
-    TUNING_DIMS,
-    Sample,
-    View,
-    measure,
-    stage_lengths,
-    tuning,
-)
+from studies.mixture_of_transformers.parts.mot_measures import OVER_EPOCHS, STAGES, TOKENS, Sample, View, measure
 from studies.mixture_of_transformers.parts.multi_head import MultiHead
 from studies.mixture_of_transformers.parts.staged_training import Schedule, train
 from studies.mixture_of_transformers.parts.step_rules import Name
@@ -245,8 +236,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     Over ``epoch`` (steps taken): the variables of ``OVER_EPOCHS``; ``attention`` by ``query`` and ``key``;
     ``on_labels`` <W, v_n>, ``on_centres`` <W, c_n> and ``dispatch`` by ``expert`` and ``class``, padded with NaN to
     ``expert_slots``. Over ``stage`` ("start", "I", "II", "III": at its end): ``after_...`` of the same. Over ``tuning``
-    (steps of stage III), with laws fitted to it: see ``mot_measures.tuning``. Per replicate: lengths of the stages,
-    see ``mot_measures.stage_lengths``.
+    (steps of stage III), with laws fitted to it: see ``decay.tuning``. Per replicate: lengths of the stages,
+    see ``decay.stage_lengths``.
     """
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)
@@ -273,13 +264,14 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         values[name] = np.pad(recorded, padding, constant_values=np.nan) if "expert" in own else recorded
         values[f"after_{name}"] = values[name][:, at_stage]
         dims |= {name: ("epoch", *own), f"after_{name}": ("stage", *own)}
-    of_tuning, steps = tuning(epochs, s.ends[1], out["train_loss"], out["test_loss"])
-    lengths, levels = stage_lengths(epochs, s.ends, out, s.gap_level, s.loss_level, s.attention_level)
+    of_tuning, steps = decay.tuning(epochs, s.ends[1], out["train_loss"], out["test_loss"])
+    levels = s.gap_level, s.loss_level, s.attention_level
+    lengths, what = decay.stage_lengths(epochs, s.ends, out, levels)
     about = {f"{prefix}{name}": text for name, text in OVER_EPOCHS.items() for prefix in ("", "after_")}
     return assemble(
         replicates,
         values | of_tuning | lengths,
-        dims=dims | TUNING_DIMS,
+        dims=dims | decay.DIMS,
         coords={
             "epoch": epochs,
             "stage": list(STAGES),
@@ -289,5 +281,5 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
             "class": np.arange(s.classes),
             **steps,
         },
-        attrs={name: {"long_name": text} for name, text in (about | levels).items()},
+        attrs={name: {"long_name": text} for name, text in (about | what).items()},
     )

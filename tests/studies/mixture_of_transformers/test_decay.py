@@ -3,8 +3,8 @@ import itertools
 import numpy as np
 import pytest
 from scipy import stats
-
 from studies.mixture_of_transformers.parts.coverage import enough_experts, near_tie, occupancy
+
 from studies.mixture_of_transformers.parts.decay import decay, first_passage
 
 T = np.unique(np.round(np.geomspace(1, 10_000, 60)))

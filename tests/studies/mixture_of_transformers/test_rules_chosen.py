@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import xarray as xr
 from cells import a_claim
+from studies.mixture_of_transformers.parts.rules_chosen import at_first, best_of
 
 from moestat.claims.selection import NoAnswerError
 from studies.mixture_of_transformers.parts import rules_epochs
-from studies.mixture_of_transformers.parts.rules_chosen import at_first, best_of
 
 
 def claim(**more):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import xarray as xr
 from cells import a_claim
+from studies.mixture_of_transformers.parts.rules_gains import adds
+from studies.mixture_of_transformers.parts.rules_joint import weights, weights_order
 
 from moestat.claims.orders import exponent
 from moestat.claims.selection import NoAnswerError
 from studies.mixture_of_transformers.parts.rules_censored import growth
-from studies.mixture_of_transformers.parts.rules_gains import adds
-from studies.mixture_of_transformers.parts.rules_joint import weights, weights_order
 from studies.mixture_of_transformers.parts.rules_tuned import log_ratio_at_best
 
 
