@@ -103,7 +103,7 @@ study.claim(
         "mot",
         at=dict(stage="III", token_noise=1.0, tokens=10),
         versus="flat",
-        options=dict(since="II", of="log_ratio"),
+        options=dict(since="II"),
     ).at_most(0.0, predicted="< 0"),
     dict(source="MT Lemma 1, Section 5.2", group="section 5.2: attention helps a mixture"),
     because="the loss with attention gets below every eps and the one without does not, so that training takes "

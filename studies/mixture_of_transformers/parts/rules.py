@@ -1,14 +1,13 @@
 """Rules of claims about mixtures of transformers: two halves at once, an open constant, how two losses go together.
 
-Each function serves a claim of kind ``function``: ``f(ds, claim, **options) -> Estimate``, paired by replicate. Where a
-statement leaves something open, one constant or one step is enough for it, so that it is judged at the best one; the
-best is chosen on one half of the replicates (even, odd) and used for the other, so that no run chooses for itself.
+Each function serves a claim of kind ``function``, ``f(ds, claim, **options) -> Estimate``; arms are paired.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -30,17 +29,16 @@ def _rows(ds: xr.Dataset, claim: Claim, *axes: str, name: str = "", arm: str = "
     return variable(ds, name or claim.variable, chosen).transpose("replicate", *axes).values
 
 
-def _mean(found: np.ndarray, claim: Claim, note: str = "", reasons: tuple[str, ...] = (), **more: Any) -> Estimate:
+def _mean(found: np.ndarray, claim: Claim, note: str = "", least: int = 2, **more: Any) -> Estimate:
     """Return the mean over the replicates that have a number."""
     kept = found[np.isfinite(found)]
-    if kept.size < 2:
+    if kept.size < least:
         raise NoAnswerError(f"Only {kept.size} of {found.size} replicates have a number.")
     mean, _, low, high = (float(value) for value in rates.mean_interval(kept, claim.level))
     told = f"{kept.size} of {found.size} replicates{note}"
-    return Estimate(mean, low, high, told, reasons, replicates=int(kept.size), **more)
+    return Estimate(mean, low, high, told, replicates=int(kept.size), **more)
 
 
-# --- bounds and losses ------------------------------------------------------------------------------------------------
 def largest_ratio(ds: xr.Dataset, claim: Claim, *, bound: Mapping[str, float]) -> Estimate:
     """Return the largest ratio of ``claim.variable`` to a bound over all cells: its constant is the limit of the rule.
 
@@ -54,34 +52,27 @@ def largest_ratio(ds: xr.Dataset, claim: Claim, *, bound: Mapping[str, float]) -
     return rules.largest(ds.assign({claim.variable: ratio}), claim)
 
 
-def joint_slope(ds: xr.Dataset, claim: Claim, *, over: str = "tuning", decades: float = 1.0) -> Estimate:
-    """Estimate the exponent a in ``L(claim.arm) = C L(claim.versus)^a`` at equal iterations, by the last decades."""
+def joint_slope(ds: xr.Dataset, claim: Claim, *, over: str = "tuning") -> Estimate:
+    """Estimate the exponent a in ``L(claim.arm) = C L(claim.versus)^a`` at equal iterations of the last decade."""
     both = [_rows(ds, claim, over, arm=arm) for arm in (claim.arm, claim.versus)]
     t = ds[over].values.astype(np.float64)
     known = np.all([np.any(np.isfinite(a), axis=0) for a in both], axis=0)
-    inside = known & (t >= t[known][-1] / 10**decades)
+    inside = known & (t >= t[known][-1] / 10)
     pairs = zip(*(np.log(a[:, inside]) for a in both), strict=True)
     slopes = [np.polyfit(b, a, 1)[0] if np.isfinite(a + b).all() else np.nan for a, b in pairs]
     return _mean(np.array(slopes), claim, f", {over} from {t[inside][0]:g} to {t[inside][-1]:g}")
 
 
-def adds(
-    ds: xr.Dataset, claim: Claim, *, since: str, of: Literal["difference", "log_ratio"] = "difference"
-) -> Estimate:
-    """Estimate by how much the difference (or log ratio) of two arms at ``claim.at`` exceeds that at stage ``since``.
-
-    Zero: what the arms differ by at the end, they differed by at that stage.
-    """
+def adds(ds: xr.Dataset, claim: Claim, *, since: str) -> Estimate:
+    """Estimate by how much the log ratio of two arms at ``claim.at`` exceeds that at stage ``since``."""
 
     def lead(**at: Any) -> np.ndarray:
-        sides = [_rows(ds, claim, arm=arm, **at) for arm in (claim.arm, claim.versus)]
         with np.errstate(invalid="ignore", divide="ignore"):
-            first, second = (np.log(side) for side in sides) if of == "log_ratio" else sides
+            first, second = (np.log(_rows(ds, claim, arm=arm, **at)) for arm in (claim.arm, claim.versus))
             return np.asarray(first - second)
 
     before = lead(stage=since)
-    with np.errstate(invalid="ignore"):
-        gain = lead() - before
+    gain = lead() - before
     return _mean(gain, claim, f", paired; it was {float(before[np.isfinite(gain)].mean()):.4g} at stage {since}")
 
 
@@ -118,7 +109,7 @@ def median_slope(ds: xr.Dataset, claim: Claim, *, over: str, points: Mapping[str
     return Estimate(value, float(low), float(high), note, counts_failures=True, replicates=count)
 
 
-# --- at the best of what is open --------------------------------------------------------------------------------------
+# One constant is enough for a statement that leaves it open: it is judged at the best, which others choose.
 def _by_halves(
     values: np.ndarray, kept: np.ndarray, score: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, list[int]]:
@@ -155,11 +146,58 @@ def best_of(
     estimate = _mean(found, claim, f"; {told}")
     least, most = claim.region
     if open_ends and any(at in ends for _, at in points) and (estimate.low > most if lower else estimate.high < least):
-        return _mean(found, claim, f"; {told}", ("The best is at an end; a better one beyond it could turn this.",))
+        return replace(estimate, reasons=("The best is at an end; a better one beyond it could turn this.",))
     return estimate
 
 
-# --- two halves of a statement, of which either alone is easily had ---------------------------------------------------
+def log_ratio_at_best(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate") -> Estimate:
+    """Estimate the log ratio of ``claim.arm`` to ``claim.versus``, each at its own best value of the axis ``over``.
+
+    The best has the lowest mean log over the replicates of the other half, which is what is compared; a run that is not
+    finite is worse than all others, and one at a chosen value leaves its replicate out. A best value at an end of the
+    sweep decides nothing that a better one beyond it could turn.
+    """
+    axis, logs, told, ends = ds[over].values, [], [], []
+    for arm in (claim.arm, claim.versus):
+        values = _rows(ds, claim, over, arm=arm).T
+        each = np.where(np.isfinite(values) & (values > 0), values, np.inf)
+        best, chosen = _by_halves(each, np.ones(each.shape[1], dtype=bool), lambda other: np.log(other).mean(axis=1))
+        logs.append(np.log(best))
+        one = bool(np.all((values == values[:1]) | (np.isnan(values) & np.isnan(values[:1]))))
+        rates_chosen = sorted({float(axis[place]) for place in chosen})
+        ends.append(not one and bool({float(axis.min()), float(axis.max())} & set(rates_chosen)))
+        rest = f"{over} {' or '.join(f'{rate:g}' for rate in rates_chosen)}" + (" (an end of the sweep)" * ends[-1])
+        told.append(f"{arm} at its one rate" if one else f"{arm} at {rest}")
+    with np.errstate(invalid="ignore"):
+        found = logs[0] - logs[1]
+    estimate = _mean(found, claim, f"; {'; '.join(told)}", least=4, counts_failures=True)
+    (least, most), low, high = claim.region, estimate.low, estimate.high
+    inside = least <= low and high <= most
+    # a better value of the arm would lower the ratio, one of its rival raise it
+    lower, higher = low > most or inside and least > -np.inf, high < least or inside and most < np.inf
+    if ends[0] and lower or ends[1] and higher:
+        return replace(estimate, reasons=("A best rate is at an end of the sweep; a better one could turn this.",))
+    return estimate
+
+
+def stage_mean(ds: xr.Dataset, claim: Claim, *, stage: str, ends: str = "stage_end") -> Estimate:
+    """Estimate the difference of the means of two arms over the epochs of a stage, which ends at ``ends``.
+
+    A course that is slower for a while lies higher for a while; at the end of the stage both may have arrived.
+    """
+    epoch, names = ds["epoch"].values, [str(name) for name in ds["stage"].values]
+    if stage not in names:
+        raise NoAnswerError(f"There is no stage {stage!r} in this run, only {', '.join(names)}.")
+    at = {axis: value for axis, value in {"arm": claim.arm, **claim.at}.items() if axis in ds[ends].dims}
+    last = variable(ds, ends, at).transpose(..., "stage").values.reshape(-1, len(names))[0]
+    place = names.index(stage)
+    first = last[place - 1] if place else 0
+    inside = (epoch > first) & (epoch <= last[place])
+    ours, theirs = (_rows(ds, claim, "epoch", arm=arm)[:, inside].mean(axis=1) for arm in (claim.arm, claim.versus))
+    return _mean(ours - theirs, claim, f", paired; epochs {first + 1:g} to {last[place]:g}")
+
+
+# Two halves of a statement, of which either alone is easily had, are judged at once.
 def _worse(found: np.ndarray, claim: Claim) -> Estimate:
     """Return by which factor the worse of two halves misses its bound: 1 or less where both hold."""
     note = f", both halves hold in {int((found <= 1).sum())}"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from cells import cell_of, computed
 
-from moestat.experiment import Cell
-from studies.mixture_of_transformers.parts import mot, mot_initialisation, mot_measures
+from studies.mixture_of_transformers.parts import mot
 from studies.mixture_of_transformers.parts.mot import Settings
 
 SMALL = {"samples": 60, "test_samples": 50, "dimension": 10, "experts": 5, "expert_slots": 6, "records_per_decade": 3}
@@ -40,28 +39,3 @@ def test_perturbations_have_the_law_and_scale_they_are_named_after(law):
     assert abs(r.mean() - mean) <= 6 * sd / 20_000**0.5
     assert abs(r.std() - sd) <= 8 * sd / 20_000**0.5
     assert law == "none" or np.any(next(draws) != r)
-
-
-def test_stage_lengths_are_the_first_records_that_do():
-    epochs = np.array([0, 1, 4, 10, 11, 14, 20])
-    out = {
-        "gap": np.array([[0, 0.2, 1.1, 0.9, 2, 2, 2], [0, 0, 0, 0.5, 3, 3, 3.0]]),
-        "test_loss": np.array([[1, 0.5, 0.3, 0.2, 0.06, 0.05, 0.04], [1, 0.5, 0.09, 0.08, 0.08, 0.08, 0.05]]),
-        "train_loss": np.array([[1, 0.5, 0.3, 0.2, 0.06, 0.05, 0.04], [1, 0.5, 0.09, 0.08, 0.08, 0.08, 0.05]]),
-        "self_attention": np.array([[0.9, 0, 0, 0.2, 0.3, 0.5, 0.6], [0.2] * 7]),
-    }
-    values, _ = mot_measures.stage_lengths(epochs, (10, 20, 20), out, 1.0, 0.1, 0.4)
-    np.testing.assert_array_equal(values["steps_to_gap"], [4, np.nan])
-    np.testing.assert_array_equal(values["steps_to_loss"], [np.nan, 4])
-    np.testing.assert_array_equal(values["steps_to_attention"], [4, np.nan])
-    np.testing.assert_array_equal(values["steps_to_quarter"], [4, np.nan])
-    np.testing.assert_array_equal(values["steps_to_gap_reached"], [True, False])
-
-
-def test_initialisation_agrees_with_its_exact_probabilities():
-    settings = mot_initialisation.Settings(classes=4, rule="N log N", draws=2000).model_dump(mode="json")
-    ds = mot_initialisation.run(Cell("e", 3, "a", {}, settings), [0, 1])
-    assert ds.M.item() == 6 and ds.bound_all_covered.item() < ds.exact_all_covered.item()
-    # two shares in two replicates: false alarm below 1e-5
-    assert np.all(ds.simulation_error < 4.9)
-    assert np.all(ds.gap_holds > 0.99)
