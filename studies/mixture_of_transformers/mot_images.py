@@ -1,16 +1,16 @@
 """Mixtures of transformers on images (MT section 6, Figs 2-8).
 
 Images of which 15 % of the patches are replaced by patches of another class and 10 % by noise (B.2). One vision
-transformer; five behind a top-1 router, trained in stages (all but attention, attention, all but attention) or jointly;
-without attention; behind one shared attention; AdamW at one rate. *Transformer, staged*, is ours: it separates the
-stages from the experts. *Linear* is the control: a logistic regression on the same pixels.
+transformer; five behind a top-1 router, trained in stages (all but attention, attention, all but attention) or
+jointly; without attention; behind one shared attention; AdamW at one rate. *Transformer, staged*, is ours: it
+separates the stages from the experts. *Linear* is the control: a logistic regression on the same pixels.
 
 **The claims on CIFAR are the paper's and have not been run**: their presets need the data (`--set data=FOLDER`) and a
 GPU. Digits and Fashion-MNIST stand in for it; a verdict on them says nothing of CIFAR. Where the linear model is not
-clearly behind, attention and experts have nothing to gain, and Figs 2 to 7 are not put to the test. Intervals are over
-splits, corruptions and trainings of the same images. The router is ours: it reads patches place by place, where the
-paper sums embeddings (arm *mot-sum* sums patches); it is perturbed in training only, by uniform noise. Tiny-ImageNet
-(Fig. 9) is left out.
+clearly behind, attention and experts have nothing to gain, and Figs 2 to 7 are not put to the test. Intervals are
+over splits, corruptions and trainings of the same images. The router is ours: it reads patches place by place, where
+the paper sums embeddings (arm *mot-sum* sums patches); it is perturbed in training only, by uniform noise.
+Tiny-ImageNet (Fig. 9) is left out.
 
 The lines are test errors over the epochs: the paper has the staged mixture above the transformer in stage I and below
 it from stage II on. The heat maps show which expert gets which class.

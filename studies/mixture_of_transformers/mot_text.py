@@ -1,14 +1,15 @@
 """Mixtures of transformers on texts (MT appendix B.3, Figs 10-12).
 
-Reviews drawn from a small grammar stand in for the paper's Amazon, Yahoo and YouTube texts: nouns tell the topic, half
-of the adjectives have a sign that depends on it, one clause about another topic does not count, one is filler. Is the
-review good (classification), and what is its score (regression, error over variance)? A perfect reader makes no error.
-Models, stages and losses are those of `mot_images`; *linear* is the control, a linear model of the counts of the words.
+Reviews drawn from a small grammar stand in for the paper's Amazon, Yahoo and YouTube texts: nouns tell the topic,
+half of the adjectives have a sign that depends on it, one clause about another topic does not count, one is filler.
+Is the review good (classification), and what is its score (regression, error over variance)? A perfect reader makes
+no error. Models, stages and losses are those of `mot_images`; *linear* is the control, a linear model of the counts
+of the words.
 
 The router reads counts of words less their means. The paper's sum over one-hot tokens is the counts themselves, with
-which all texts went to one expert (arm *mot-counts*). The stages are those of Figs 10 and 11, scaled to 90 epochs, and
-those of Fig. 12. **No verdict here says anything of the paper's texts**: read any lead beside *transformer, staged*,
-which has the stages without the experts. Texts of your own: `--set data=FILE.csv`.
+which all texts went to one expert (arm *mot-counts*). The stages are those of Figs 10 and 11, scaled to 90 epochs,
+and those of Fig. 12. **No verdict here says anything of the paper's texts**: read any lead beside *transformer,
+staged*, which has the stages without the experts. Texts of your own: `--set data=FILE.csv`.
 
 The lines are test errors over the epochs; the heat maps show which expert gets which topic.
 """
