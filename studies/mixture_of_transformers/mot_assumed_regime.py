@@ -102,7 +102,7 @@ for suffix, arm, t1, source in [
         "After the stages I and II reached here and stage III an expert's <W, v_n> is at least 1 for its class "
         f"(Definition 2) and at most sigma_0 = 0.3 for every other (K = 224, {t1}).",
         function(
-            f"{RULES}_joint:weights", "after_on_labels", arm, at=dict(stage="III"), options=dict(own=1.0, other=0.3)
+            f"{RULES}:weights", "after_on_labels", arm, at=dict(stage="III"), options=dict(own=1.0, other=0.3)
         ).at_most(1.0, predicted="<= 1"),
         source="MT Theorem 1, eq. (11)",
         because="Omega(1) and O(sigma_0) are read with the constant 1",
@@ -124,12 +124,9 @@ study.claim(
     "centre-relative",
     "After stage I |<W, c_n>| is at most a quarter of an expert's <W, v_n> for its class (N = 8, sigma_0 = 0.3, "
     "K = 224, T1 as stated).",
-    function(
-        f"{RULES}:own_class",
-        *("after_centre_signal", "stated"),
-        at=dict(stage="I"),
-        options=dict(of="variable", to="own"),
-    ).at_most(-1.386, predicted="< 0"),
+    function(f"{RULES}:beside_own", "after_centre_signal", "stated", at=dict(stage="I")).at_most(
+        -1.386, predicted="< 0"
+    ),
     source="MT Section 5.1 (after Prop. 1), Lemma 13",
     because="the weight aligns significantly more with v_n than with any other signal, e.g. c_n; four times is ours",
     group="proposition 1: the weights turn away from the class signal",

@@ -57,7 +57,7 @@ study.arm("ideal", "MoT, Props. 1 and 2 given", start="ideal", attention_steps=0
 def lower(arm, versus):
     """Return the rule that a model's test loss at its best rate is lower than another's."""
     return function(
-        "studies.mixture_of_transformers.parts.rules_tuned:log_ratio_at_best",
+        "studies.mixture_of_transformers.parts.rules:log_ratio_at_best",
         *("after_test_loss", arm),
         at=dict(stage="III"),
         versus=versus,

@@ -254,6 +254,11 @@ def weights_order(ds: xr.Dataset, claim: Claim, *, own: float, target: float) ->
     return beside(logs[0] - logs[1], claim, target, "The mean log ratio of the projections on other classes")
 
 
+def own_class(ds: xr.Dataset, claim: Claim, *, of: str) -> Estimate:
+    """Estimate <W, v_n> for an expert's class (Definition 2), ``of="own"``, or the largest for another, "other"."""
+    return _mean(_two_largest(ds, claim)[of == "other"], claim)
+
+
 def beside_own(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate the log ratio of ``claim.variable`` to an expert's <W, v_n> for its class (Definition 2)."""
     own, _ = _two_largest(ds, claim, "after_on_labels")
