@@ -11,7 +11,7 @@ from moestat.arrays import Array
 from moestat.losses import routing
 from moestat.models.logistic import logistic_loss
 from studies.mixture_of_transformers.parts import specialisation
-from studies.mixture_of_transformers.parts.model import Mixture, attend
+from studies.mixture_of_transformers.parts.model import Mixture, attend, of_own
 from studies.mixture_of_transformers.parts.multi_head import MultiHead
 
 OVER_EPOCHS = {
@@ -108,13 +108,7 @@ class View:
             self._scores = xp.stack([table(attend(self.sample.x, kq[:, a, :, :])) for a in each], axis=1)
         if isinstance(own, MultiHead):
             return xp.mean(self._scores, axis=1)
-        if self._scores.shape[1] == 1:
-            return self._scores[:, 0, ...]
-        batch, experts, n = self._scores.shape[:3]
-        member = xp.arange(batch, dtype=own.expert.dtype)[:, None]
-        row = (member * experts + own.expert) * n + xp.arange(n, dtype=own.expert.dtype)[None, :]
-        taken = xp.take(xp.reshape(self._scores, (-1, 16)), xp.reshape(row, (-1,)), axis=0)
-        return xp.reshape(taken, (batch, n, 4, 4))
+        return of_own(self._scores, own.expert)
 
 
 def _roles(position: Array, length: int) -> Array:
