@@ -8,8 +8,8 @@ import struct
 import numpy as np
 import pytest
 
+from moestat.bounded import DataFileError
 from studies.mixture_of_transformers.parts import image_cifar
-from studies.mixture_of_transformers.parts.image_data import ImageDataError
 from studies.mixture_of_transformers.parts.image_files import load
 
 RNG = np.random.default_rng(7)
@@ -39,12 +39,16 @@ def python2_pickle(entries):
     return out + b"u."
 
 
+def python3_pickle(entries):
+    return pickle.dumps(entries, protocol=2)
+
+
 def batch(count, classes, key=b"labels"):
     data = RNG.integers(0, 256, (count, 3072), dtype=np.uint8)
     return {b"batch_label": b"some batch", key: [i % classes for i in range(count)], b"data": data}
 
 
-def cifar10(folder, write=python2_pickle):
+def cifar10(folder, write=python3_pickle):
     folder.mkdir()
     batches = {f"data_batch_{i}": batch(20, 10) for i in range(1, 6)} | {"test_batch": batch(10, 10)}
     for name, content in batches.items():
@@ -53,16 +57,24 @@ def cifar10(folder, write=python2_pickle):
     return batches
 
 
-@pytest.mark.parametrize("write", [python2_pickle, lambda entries: pickle.dumps(entries, protocol=2)])
+@pytest.mark.parametrize("write", [python2_pickle, python3_pickle])
 def test_cifar10_as_python_2_and_as_python_3_write_it(tmp_path, write):
-    folder = tmp_path / "cifar-10-batches-py"
-    batches = cifar10(folder, write)
-    found = load(folder)
+    batches = cifar10(tmp_path / "cifar", write)
+    found = load(tmp_path / "cifar")
     assert found.train.shape == (100, 32, 32, 3) and found.test.shape == (10, 32, 32, 3)
     assert found.classes[3] == "thing3"
     raw = batches["data_batch_2"][b"data"][5]
     np.testing.assert_array_equal(found.train[25, 4, 9], raw[[4 * 32 + 9, 1024 + 4 * 32 + 9, 2048 + 4 * 32 + 9]])
     assert found.train_class[25] == 5
+
+
+def test_cifar100_has_its_fine_labels(tmp_path):
+    for name, count in (("train", 200), ("test", 100)):
+        (tmp_path / name).write_bytes(
+            python2_pickle(batch(count, 100, b"fine_labels") | {b"coarse_labels": [0] * count})
+        )
+    found = load(tmp_path)
+    assert len(found.classes) == 100 and found.train_class[105] == 5
 
 
 class Hostile:
@@ -75,11 +87,11 @@ class Hostile:
 
 @pytest.mark.parametrize("protocol", [0, 2, 4])
 def test_a_hostile_file_is_refused_by_name_and_nothing_runs(tmp_path, protocol):
-    folder = tmp_path / "cifar-10-batches-py"
+    folder = tmp_path / "cifar"
     cifar10(folder)
     trace = tmp_path / "it-ran"
     (folder / "data_batch_3").write_bytes(pickle.dumps({b"data": Hostile(trace), b"labels": []}, protocol=protocol))
-    with pytest.raises(ImageDataError, match=r"data_batch_3: the file asks for \w+\.system.*refused"):
+    with pytest.raises(DataFileError, match=r"data_batch_3: the file asks for \w+\.system.*refused"):
         load(folder)
     assert not trace.exists()
     pickle.loads((folder / "data_batch_3").read_bytes())
@@ -104,11 +116,8 @@ def test_a_hostile_file_is_refused_by_name_and_nothing_runs(tmp_path, protocol):
 def test_no_pickle_builds_anything_else(tmp_path, payload):
     path = tmp_path / "data_batch_1"
     path.write_bytes(payload)
-    with pytest.raises(ImageDataError, match="data_batch_1: .*(refused|cut off or not a pickle)"):
+    with pytest.raises(DataFileError, match="data_batch_1: .*(refused|cut off or not a pickle)"):
         image_cifar.safe_load(path)
-
-
-# --- idx -------------------------------------------------------------------------------------------------------------
 
 
 def idx(array):
@@ -136,31 +145,29 @@ def test_idx(tmp_path, packed):
     assert found.classes == tuple("0123456789")
 
 
+def repacked(change):
+    return lambda raw: gzip.compress(change(gzip.decompress(raw)))
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
         (lambda raw: raw[:200], "cut off or damaged"),
-        (
-            lambda raw: gzip.compress(gzip.decompress(raw)[:-5]),
-            "promises 30 x 28 x 28 = 23520 bytes, but there are 23515",
-        ),
-        (lambda raw: gzip.compress(b"\0\0\x0d\x03" + gzip.decompress(raw)[4:]), "not an idx file of bytes"),
-        (lambda raw: None, "train-images-idx3-ubyte.gz is missing|neither CIFAR batches"),
+        (repacked(lambda raw: raw[:-5]), "promises 30 x 28 x 28 = 23520 bytes, but there are 23515"),
+        (repacked(lambda raw: b"\0\0\x0d\x03" + raw[4:]), "not an idx file of bytes"),
+        (None, "neither CIFAR batches"),
     ],
 )
 def test_bad_idx(tmp_path, damage, message):
     folder = tmp_path / "fashion"
     fashion(folder)
     path = folder / "train-images-idx3-ubyte.gz"
-    changed = damage(path.read_bytes())
-    path.unlink()
-    if changed is not None:
-        path.write_bytes(changed)
-    with pytest.raises(ImageDataError, match=message):
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(DataFileError, match=message):
         load(folder)
-
-
-# --- npz -------------------------------------------------------------------------------------------------------------
 
 
 def arrays(**changes):
@@ -196,33 +203,24 @@ def test_npz(tmp_path):
 def test_bad_npz(tmp_path, changes, message):
     path = tmp_path / "own.npz"
     np.savez(path, **arrays(**changes))
-    with pytest.raises(ImageDataError, match=f"own.npz: .*{message}"):
+    with pytest.raises(DataFileError, match=f"own.npz: .*{message}"):
         load(path)
 
 
-@pytest.mark.parametrize("kind", ["npz", "cifar"])
-def test_damaged_files_never_raise_anything_but_a_sentence(tmp_path, kind):
+def test_damaged_pickles_never_raise_anything_but_a_sentence(tmp_path):
     """Random bytes of a good file are changed; most of it is refused, and never by another exception."""
     rng = np.random.default_rng(5)
-    if kind == "npz":
-        path = place = tmp_path / "own.npz"
-        np.savez_compressed(path, **arrays())
-    else:
-        place = tmp_path / "cifar"
-        cifar10(place, lambda entries: pickle.dumps(entries, protocol=2))
-        path = place / "data_batch_1"
+    cifar10(tmp_path / "cifar")
+    path = tmp_path / "cifar" / "data_batch_1"
     whole, refused = np.frombuffer(path.read_bytes(), np.uint8), 0
     ends = np.concatenate([np.arange(150), np.arange(-150, 0)])  # where pickles say what they are made of
     for _ in range(150):
         raw = whole.copy()
-        raw[rng.choice(ends if kind == "cifar" else whole.size, 3)] = rng.integers(0, 256, 3)
+        raw[rng.choice(ends, 3)] = rng.integers(0, 256, 3)
         path.write_bytes(raw.tobytes())
         try:
-            load(place)
-        except ImageDataError as error:
+            load(tmp_path / "cifar")
+        except DataFileError as error:
             refused += 1
             assert str(path) in str(error) and "\n" not in str(error)
     assert refused > 50
-
-
-# --- what is common ---------------------------------------------------------------------------------------------------
