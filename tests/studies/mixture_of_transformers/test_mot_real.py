@@ -40,16 +40,10 @@ def test_arms_see_the_same_texts_and_replicates_others():
         assert not np.array_equal(here[part], other[part])
 
 
-@pytest.mark.parametrize("model", ["no_attention", "shared_attention"])
-def test_text_classification_and_regression(model):
-    found = run(mot_text, **TEXTS | {"model": model})
-    assert found["status"].item() == Status.CONVERGED
-    assert found["class"].values.tolist() == ["book", "car", "food", "hotel"], "the routing is by topic"
-    assert 0 < found["error"].item() < 1
-    numbers = run(mot_text, **TEXTS | {"model": model, "task": "regression"})
-    assert numbers["status"].item() == Status.CONVERGED
-    assert 0.2 < numbers["error"].item() < 1.5
-    assert not np.array_equal(numbers["train_loss"], found["train_loss"])
+def test_reviews_are_routed_by_topic():
+    found = run(mot_text, **TEXTS | {"model": "shared_attention"})
+    assert found["class"].values.tolist() == ["book", "car", "food", "hotel"]
+    assert found["status"].item() == Status.CONVERGED and 0 < found["error"].item() < 1
 
 
 def test_the_control_is_linear_in_the_pixels_and_in_the_counts_of_words():
