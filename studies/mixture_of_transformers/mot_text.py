@@ -80,9 +80,9 @@ for id_, task, arm, versus, statement, source, presets in [
     ("fig12-better", "regression", "mot", "transformer", "five", FIG_12_TEXT, ["quick", "figure12-90"]),
     ("fig12-two", "regression", "mot-two", "transformer", "two", FIG_12_TEXT, ["figure12-90"]),
     ("experts-alone", "classification", "mot", "transformer-staged", "five")
-    + (f"control of fig10-better, {STAGES}", ["experts-90"]),
+    + (f"control of fig10-better (MT Fig. 10), {STAGES}", ["experts-90"]),
     ("experts-alone-regression", "regression", "mot", "transformer-staged", "five")
-    + (f"control of fig12-better, {STAGES}", ["figure12-90"]),
+    + (f"control of fig12-better (MT Fig. 12), {STAGES}", ["figure12-90"]),
 ]:
     staged = versus == "transformer-staged"
     study.ours(
@@ -99,7 +99,7 @@ for id_, task in [("linear-behind", "classification"), ("linear-behind-regressio
         f"Reviews of a grammar, {task}: a linear model of the counts of the words errs more than one transformer, by "
         "at least 0.02.",
         difference("error", "linear", at=dict(task=task), versus="transformer").at_least(0.02),
-        source="ours: control of fig10-two and fig12-two, whether these texts ask for more than a linear model",
+        source="ours: control of fig10-two and fig12-two (MT Figs 10, 12), whether a linear model is enough",
         presets=["linear"],
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import torch
 
     from studies.mixture_of_transformers.parts.encoder import Encoder, Shape
+    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model
     from studies.mixture_of_transformers.parts.sample_routing import Reads
 
 SIZES = ("width", "depth", "heads", "hidden")
@@ -33,6 +34,9 @@ PLAN = (
     *("schedule", "epochs", "stage_one", "stage_two", "second"),
     *("rate", "router_rate", "weight_decay", "batch", "noise"),
 )
+
+
+S = TypeVar("S", bound="MixtureSettings")
 
 
 class MixtureSettings(SettingsModel):
@@ -101,7 +105,7 @@ class Problem:
 
 
 def measure(
-    cell: Cell, settings: MixtureSettings, replicates: Sequence[int], device: str, problem: Callable[[int], Problem]
+    cell: Cell, settings: S, replicates: Sequence[int], device: str, problem: Callable[[S, Streams], Problem]
 ) -> xr.Dataset:
     """Train one model per replicate, and describe how it went.
 
@@ -117,9 +121,10 @@ def measure(
     groups: tuple[str, ...] = ()
     with one_thread():
         for replicate in replicates:
-            posed = problem(replicate)
+            streams = functools.partial(cell.generator, replicate)
+            posed = problem(settings, streams)
             groups = posed.groups
-            rows.append(_replicate(settings, functools.partial(cell.generator, replicate), posed, device))
+            rows.append(_replicate(settings, streams, posed, device))
     dims = {"test_error": ("epoch",), "train_loss": ("epoch",), "error_by_stage": ("stage",)}
     coords = {"epoch": np.arange(1, settings.epochs + 1), "stage": ("I", "II", "III"), "class": groups}
     coords["expert"] = np.arange(1, rows[0]["routing"].shape[1] + 1)
@@ -133,13 +138,12 @@ def _replicate(settings: MixtureSettings, streams: Streams, posed: Problem, devi
     from studies.mixture_of_transformers.parts.three_stage import Plan, Samples, train
 
     where = torch.device(device)
-    model = _model(settings, streams, posed).to(where)
+    model = start(settings, streams, posed).to(where)
     pairs = zip(posed.inputs, posed.target, strict=True)
     training, test = (Samples(torch.from_numpy(x), torch.from_numpy(y)).to(where) for x, y in pairs)
-    noise = torch.Generator().manual_seed(int(streams("perturbation").integers(2**63)))
     plan = Plan(**{name: getattr(settings, name) for name in PLAN})
     order = streams("batches", samples=len(training))
-    epochs = list(train(model, training, test, plan, order, noise, posed.augment))
+    epochs = list(train(model, training, test, plan, order, generator(streams("perturbation")), posed.augment))
     counts = np.zeros((model.count, len(posed.groups)))
     np.add.at(counts, (epochs[-1].expert, posed.group), 1.0)
     course = {
@@ -162,7 +166,14 @@ def _replicate(settings: MixtureSettings, streams: Streams, posed: Problem, devi
     }
 
 
-def _model(settings: MixtureSettings, streams: Streams, posed: Problem) -> Any:
+def generator(rng: np.random.Generator) -> torch.Generator:
+    """Return a generator of torch, on the CPU, so that what it draws does not depend on the device."""
+    import torch
+
+    return torch.Generator().manual_seed(int(rng.integers(2**63)))
+
+
+def start(settings: MixtureSettings, streams: Streams, posed: Problem) -> Model:
     """Return the model of an arm at its start."""
     import torch
 
@@ -173,14 +184,14 @@ def _model(settings: MixtureSettings, streams: Streams, posed: Problem) -> Any:
     linear = settings.model == "linear"
     experts = 1 if linear or settings.model == "transformer" else settings.experts
     sizes = {name: getattr(settings, name) for name in SIZES}
-    start = streams("start", model=settings.model, experts=experts, features=posed.features, **sizes)
+    rng = streams("start", model=settings.model, experts=experts, features=posed.features, **sizes)
     centre = None if posed.centre is None else torch.from_numpy(posed.centre.astype(np.float32))
 
     def scores(outputs: int) -> SampleRouter:
         return SampleRouter(posed.reads, posed.inputs[0].shape[1], posed.features, outputs, centre)
 
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(start.integers(2**63)))
+        torch.manual_seed(int(rng.integers(2**63)))
         make = (lambda shape: scores(shape.outputs)) if linear else posed.encoder
         kind = "transformer" if linear else settings.model
         return Model(kind, experts, make, Shape(outputs=posed.outputs, **sizes), scores(experts))
