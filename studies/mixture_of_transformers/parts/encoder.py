@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional
 
-from studies.mixture_of_transformers.parts.sample_routing import dispatch
+from studies.mixture_of_transformers.parts.mixture_of_transformers import dispatch
 from studies.mixture_of_transformers.parts.text_ids import PAD
 
 ATTENTION = ".attention."  # part of the name of every parameter of an attention layer; its norm belongs to the rest

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     import torch
 
     from studies.mixture_of_transformers.parts.encoder import Encoder, Shape
-    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model
-    from studies.mixture_of_transformers.parts.sample_routing import Reads
+    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model, Reads
 
 SIZES = ("width", "depth", "heads", "hidden")
 PLAN = (
@@ -178,8 +177,7 @@ def start(settings: MixtureSettings, streams: Streams, posed: Problem) -> Model:
     import torch
 
     from studies.mixture_of_transformers.parts.encoder import Shape
-    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model
-    from studies.mixture_of_transformers.parts.sample_routing import SampleRouter
+    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model, SampleRouter
 
     linear = settings.model == "linear"
     experts = 1 if linear or settings.model == "transformer" else settings.experts
