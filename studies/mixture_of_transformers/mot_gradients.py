@@ -1,10 +1,9 @@
 """Orders of weights, attention and gradients in stages I and II (mixture-of-transformers, Lemmas 5, 6, 11 to 14).
 
-Definition 1 with L = 5 tokens in R^32; stage I with eta_r = eta for T1 = M sqrt(sigma_0) / eta steps, as in Appendix D.
-Gradients are expectations over all kinds of samples, the perturbation of the router, and draws of the noise tokens with
-their negatives. They are measured at four states: the *start*; *early*, after sqrt(sigma_0) / eta steps, the T1 of the
-proof of Lemma 11; *trained*, where stage I ended; and what Proposition 1 *promised*, W = W_0 + sqrt(sigma_0) v_n with
-every class at its own experts.
+Stage I on Definition 1, with eta_r = eta for T1 = M sqrt(sigma_0) / eta steps, as in Appendix D.
+Gradients are expectations over samples, the perturbation of the router and noise tokens, measured at four states: the
+*start*; *early*, after sqrt(sigma_0) / eta steps, the T1 of the proof of Lemma 11; *trained*, where stage I ended; and
+what Proposition 1 *promised*, W = W_0 + sqrt(sigma_0) v_n with every class at its own experts.
 
 An upper bound O(x) is judged by its order between two cells: the quantity has to fall as fast as x. A fifth of the
 exponent is left for logarithms; an interval that ends within that fifth decides nothing. Lemma 14 bounds growth, so a
@@ -12,8 +11,7 @@ fall is no counterexample. At T1 an expert has moved by M sqrt(sigma_0) > 1 and 
 there say nothing of small sigma_0, and none is judged but in the preset *small*, where nothing has stopped.
 
 What counts in Appendix D is the sign of the difference in Lemma 13. While samples go everywhere, those of an expert's
-own class have the larger margins, so that an expected step narrows its gap. The last panels show changes in either
-direction, on which the paper has no bound.
+own class have the larger margins, so that an expected step narrows its gap.
 """
 
 import itertools

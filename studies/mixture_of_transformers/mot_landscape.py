@@ -5,14 +5,12 @@
 all samples. *Multi-head*: the transformer of Fig. 1(b). *Random routing*: eight experts, the router not trained. The
 router learns at eta_r = 100, 10^5 times eta, but for the *slow router*, eta_r = eta, as Appendix D has it.
 
-Two gradients conflict if their inner product is negative; counted are all pairs of samples that one expert is trained
-on, for the gradients of their own losses in W and in W_KQ, at the ends of the stages.
+Two gradients conflict if their inner product is negative; counted are the pairs of samples at one expert.
 
 A loss with infimum 0 and modulus mu of strong convexity has |grad|^2 >= 2 mu loss. Along stage III |grad|^2 / (2 loss)
 of each expert's loss in W and the least eigenvalue of its Hessian are followed, each for the expert where it is
 largest; a strongly convex loss keeps both away from 0. Slope and curvature of the logistic loss are of the order of the
-loss once it is small, so that no size of the study bears on it. *Convexity*: a loss that is higher halfway between an
-FFN and itself with neurons permuted is not convex.
+loss once it is small, so that no size of the study bears on it.
 """
 
 import itertools

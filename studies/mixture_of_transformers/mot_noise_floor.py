@@ -7,8 +7,8 @@ sigma_xi^2. All sizes are ours.
 
 *last_slope* is the exponent of the training loss over the last decade, *test_last_slope* that of the test loss, which
 Lemma 1 and Theorem 1 speak of: -1 for 1/t, 0 at a floor. Where the test loss turns up again while the training loss
-falls, the sample is fitted with the help of its noise: that part of a floor is one of K and d, not of the model. At
-sigma_xi = 2 in d = 32 the MoT has such a floor, too; `mot_noise_wide` has larger d.
+falls, the sample is fitted with the help of its noise: at sigma_xi = 2 in d = 32
+the MoT has such a floor, too, and `mot_noise_wide` larger d.
 
 At L sigma_xi > 1 the bound of the lemma diverges and is no rate: what tests it is *floor-exponent*. Appendix G takes
 every noise token at its worst sign in every sample, and <W, xi> to grow like <W, v_n>; neither has to be so.

@@ -1,16 +1,16 @@
 """Proposition 1's routing along the constant in eta_r = Theta(eta) (mixture-of-transformers).
 
-Stage I in the setting of the study `mot_assumed_regime` (N = 8, M = 64, sigma_0 = 0.3, eta = 0.02, T1 = M / (eta
-sqrt(sigma_0))), where eta_r = eta leaves the routing at chance, an eighth. Here eta_r runs from eta to 10^8 eta, with K
+Stage I in the setting of the study `mot_assumed_regime` (N = 8, M = 64, sigma_0 = 0.3, eta = 0.02), where eta_r = eta
+leaves the routing at chance, an eighth. Here eta_r runs from eta to 10^8 eta, with K
 = 4 N (N - 1) = 224 samples, the count of Lemma 10, and ten times as many. The law of the perturbation r is open, too:
 preset *noise* leaves eta_r = eta and makes r smaller, so that the scores outgrow it without a faster router.
 
 With more samples the share is largest at a faster router: *forty* has 22 400 samples and eta_r to 10^10 eta, for 60
 steps of stage I, which is less than either reading of T1; *on* carries the two best rates to 700.
 
-One constant would be enough: claims are judged at the best one, chosen on the odd replicates for the even ones and the
-other way round. *sign purity* is the share of an expert's samples that have the label most frequent there: a router can
-learn the label in place of the class. From 10^4 eta on 4 to 16 of the 64 experts get the samples; the others take no
+One constant would be enough: claims are judged at the best one, chosen on one half of the replicates for the other.
+*sign purity* is the share of an expert's samples that have its commonest label: a router can learn the label in place
+of the class. From 10^4 eta on 4 to 16 of the 64 experts get the samples; the others take no
 steps and keep the classes of the start, where all are covered (Lemma 8).
 """
 
@@ -100,40 +100,14 @@ study.arm("few", "K = 224", samples=224)
 study.arm("many", "K = 2240", samples=2240)
 study.arm("most", "K = 22 400", samples=22_400, presets=["forty", "on"])
 
-LITTLE = dict(over="perturbation_scale", arms=["few", "many"], open_ends=False)
-for id_, given, steps, at, options, preset in [
-    (
-        "routed",
-        "some eta_r from eta to 10^8 eta",
-        "stage I (K = 224 or 2240)",
-        {},
-        dict(over="router_rate", arms=["few", "many"]),
-        "paper",
-    ),
-    (
-        "routed-noise",
-        "eta_r = eta and a perturbation from some Unif[0, w], w from 0.1 to 10^-7,",
-        "stage I (K = 224 or 2240)",
-        dict(router_rate=0.02),
-        LITTLE,
-        "noise",
-    ),
-    (
-        "routed-on",
-        "5 10^8 or 10^9 eta",
-        "700 steps of stage I (K = 22 400)",
-        {},
-        dict(over="router_rate", arms=["most"]),
-        "on",
-    ),
-    (
-        "routed-most",
-        "some eta_r from 10^8 to 10^10 eta",
-        "60 steps of stage I (K = 22 400)",
-        {},
-        dict(over="router_rate", arms=["most"]),
-        "forty",
-    ),
+TWO, MOST = dict(over="router_rate", arms=["few", "many"]), dict(over="router_rate", arms=["most"])
+WIDTHS = dict(over="perturbation_scale", arms=["few", "many"], open_ends=False)
+SLOW = "eta_r = eta and a perturbation from some Unif[0, w], w from 0.1 to 10^-7,"
+for id_, given, steps, options, at, preset in [
+    ("routed", "some eta_r from eta to 10^8 eta", "stage I (K = 224 or 2240)", TWO, {}, "paper"),
+    ("routed-noise", SLOW, "stage I (K = 224 or 2240)", WIDTHS, dict(router_rate=0.02), "noise"),
+    ("routed-on", "5 10^8 or 10^9 eta", "700 steps of stage I (K = 22 400)", MOST, {}, "on"),
+    ("routed-most", "some eta_r from 10^8 to 10^10 eta", "60 steps of stage I (K = 22 400)", MOST, {}, "forty"),
 ]:
     study.claim(
         id_,
@@ -148,9 +122,7 @@ study.claim(
     "equal-most",
     "With some eta_r from 10^8 to 10^10 eta the routing of a class, noise included, is after 60 steps of stage "
     "I within 0.1 in total variation of equal shares on its own experts and none elsewhere (K = 22 400).",
-    function(
-        BEST_OF, "after_unequal", at=dict(stage="I"), options=dict(over="router_rate", arms=["most"], lower=True)
-    ).at_most(0.1, predicted=0),
+    function(BEST_OF, "after_unequal", at=dict(stage="I"), options=dict(MOST, lower=True)).at_most(0.1, predicted=0),
     dict(source="MT Prop. 1, Appendix D", presets=["forty"]),
     group="proposition 1: equal shares among the experts of a class",
     because="eta_r = Theta(eta) is some multiple of eta: one with which the shares are equal is enough; 0.1 is "

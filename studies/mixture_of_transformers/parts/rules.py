@@ -20,8 +20,6 @@ from moestat.rates import Estimate
 from moestat.rates.estimate import replicate_slopes
 from moestat.study.spec import Claim
 
-DRAWS = 2000  # bootstrap draws behind the interval of a slope of medians
-
 
 def _rows(ds: xr.Dataset, claim: Claim, *axes: str, name: str = "", arm: str = "", **at: Any) -> np.ndarray:
     """Return a variable of an arm, (replicates, axes); those of the claim, if none is named."""
@@ -65,24 +63,20 @@ def joint_slope(ds: xr.Dataset, claim: Claim, *, over: str = "tuning") -> Estima
 
 def adds(ds: xr.Dataset, claim: Claim, *, since: str) -> Estimate:
     """Estimate by how much the log ratio of two arms at ``claim.at`` exceeds that at stage ``since``."""
-
-    def lead(**at: Any) -> np.ndarray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            first, second = (np.log(_rows(ds, claim, arm=arm, **at)) for arm in (claim.arm, claim.versus))
-            return np.asarray(first - second)
-
-    before = lead(stage=since)
-    gain = lead() - before
+    with np.errstate(invalid="ignore", divide="ignore"):
+        after, before = (
+            np.log(_rows(ds, claim, **at)) - np.log(_rows(ds, claim, arm=claim.versus, **at))
+            for at in ({}, {"stage": since})
+        )
+        gain = after - before
     return _mean(gain, claim, f", paired; it was {float(before[np.isfinite(gain)].mean()):.4g} at stage {since}")
 
 
 def median_slope(ds: xr.Dataset, claim: Claim, *, over: str, points: Mapping[str, float]) -> Estimate:
-    """Estimate the exponent of the median of a waiting time along ``over``; a time that is NaN was not reached.
+    """Estimate the exponent of the median of a waiting time along ``over``, where ``points`` says of arms they stand.
 
-    A median needs only half of the runs, so censored times count as longer than all others. The interval is a
-    percentile bootstrap over replicates; a point whose median is censored is left out of a slope.
-
-    ``points``: arms and where each of them stands on ``over``, which is a name for the note.
+    Times that are not reached (NaN) count as longer than all others; a point whose median is one of them is left out of
+    a slope. The interval is a percentile bootstrap over replicates.
     """
     rows = np.stack([_rows(ds, claim, arm=arm) for arm in points])
     times, axis = np.where(np.isfinite(rows), np.maximum(rows, 1.0), np.inf), np.array(list(points.values()))
@@ -99,7 +93,7 @@ def median_slope(ds: xr.Dataset, claim: Claim, *, over: str, points: Mapping[str
         raise NoAnswerError(f"Only {used.sum()} of {used.size} medians of {claim.variable} are not censored.")
     rng = streams.generator(0, streams.key(use="median_slope"), 0, "bootstrap")
     count = times.shape[1]
-    draws = np.array([slope(times[:, rng.integers(count, size=count)])[0] for _ in range(DRAWS)])
+    draws = np.array([slope(times[:, rng.integers(count, size=count)])[0] for _ in range(2000)])
     low, high = np.nanquantile(draws, ((1 - claim.level) / 2, (1 + claim.level) / 2))
     told = ", ".join(
         f"{at}: {median:.4g}" if np.isfinite(median) else f"{at}: not reached by half"
@@ -109,14 +103,10 @@ def median_slope(ds: xr.Dataset, claim: Claim, *, over: str, points: Mapping[str
     return Estimate(value, float(low), float(high), note, counts_failures=True, replicates=count)
 
 
-# One constant is enough for a statement that leaves it open: it is judged at the best, which others choose.
 def _by_halves(
     values: np.ndarray, kept: np.ndarray, score: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, list[int]]:
-    """Return what each kept replicate has at the point with the lowest score of the other half, and these points.
-
-    ``values`` (points, replicates).
-    """
+    """Return what each kept replicate of (points, replicates) has at the lowest score of the other half, and where."""
     found, chosen = np.full(kept.size, np.nan), []
     for half in (0, 1):
         mine, others = (kept & (np.arange(kept.size) % 2 == part) for part in (half, 1 - half))
@@ -130,10 +120,9 @@ def _by_halves(
 def best_of(
     ds: xr.Dataset, claim: Claim, *, over: str, arms: Sequence[str], lower: bool = False, open_ends: bool = True
 ) -> Estimate:
-    """Estimate the mean of ``claim.variable`` at the best (highest mean) of some arms and values of the axis ``over``.
+    """Estimate the mean of ``claim.variable`` at the best (highest mean, or ``lower``) of arms and values of ``over``.
 
-    ``arms``: in place of ``claim.arm``; ``lower``: whether the best is the lowest; ``open_ends``: whether a better
-    value may lie beyond an end of the axis: a best at an end then decides nothing against the statement.
+    ``open_ends``: a better value may lie beyond an end; a best at an end then decides nothing against the statement.
     """
     axis, sign = ds[over].values, 1 if lower else -1
     values = np.concatenate([_rows(ds, claim, over, arm=arm).T for arm in arms])
@@ -151,11 +140,10 @@ def best_of(
 
 
 def log_ratio_at_best(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate") -> Estimate:
-    """Estimate the log ratio of ``claim.arm`` to ``claim.versus``, each at its own best value of the axis ``over``.
+    """Estimate the log ratio of two arms, each at its own best value of the axis ``over``: the lowest mean log.
 
-    The best has the lowest mean log over the replicates of the other half, which is what is compared; a run that is not
-    finite is worse than all others, and one at a chosen value leaves its replicate out. A best value at an end of the
-    sweep decides nothing that a better one beyond it could turn.
+    A run that is not finite is worse than all others, and one at a chosen value leaves its replicate out. A best value
+    at an end of the sweep decides nothing that a better one beyond it could turn.
     """
     axis, logs, told, ends = ds[over].values, [], [], []
     for arm in (claim.arm, claim.versus):
@@ -169,8 +157,7 @@ def log_ratio_at_best(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate"
         rest = f"{over} {' or '.join(f'{rate:g}' for rate in rates_chosen)}" + (" (an end of the sweep)" * ends[-1])
         told.append(f"{arm} at its one rate" if one else f"{arm} at {rest}")
     with np.errstate(invalid="ignore"):
-        found = logs[0] - logs[1]
-    estimate = _mean(found, claim, f"; {'; '.join(told)}", least=4, counts_failures=True)
+        estimate = _mean(logs[0] - logs[1], claim, f"; {'; '.join(told)}", least=4, counts_failures=True)
     (least, most), low, high = claim.region, estimate.low, estimate.high
     inside = least <= low and high <= most
     # a better value of the arm would lower the ratio, one of its rival raise it
@@ -180,16 +167,13 @@ def log_ratio_at_best(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate"
     return estimate
 
 
-def stage_mean(ds: xr.Dataset, claim: Claim, *, stage: str, ends: str = "stage_end") -> Estimate:
-    """Estimate the difference of the means of two arms over the epochs of a stage, which ends at ``ends``.
-
-    A course that is slower for a while lies higher for a while; at the end of the stage both may have arrived.
-    """
+def stage_mean(ds: xr.Dataset, claim: Claim, *, stage: str) -> Estimate:
+    """Estimate the difference of the means of two arms over the epochs of a stage, not at its end alone."""
     epoch, names = ds["epoch"].values, [str(name) for name in ds["stage"].values]
     if stage not in names:
         raise NoAnswerError(f"There is no stage {stage!r} in this run, only {', '.join(names)}.")
-    at = {axis: value for axis, value in {"arm": claim.arm, **claim.at}.items() if axis in ds[ends].dims}
-    last = variable(ds, ends, at).transpose(..., "stage").values.reshape(-1, len(names))[0]
+    at = {axis: value for axis, value in {"arm": claim.arm, **claim.at}.items() if axis in ds["stage_end"].dims}
+    last = variable(ds, "stage_end", at).transpose(..., "stage").values.reshape(-1, len(names))[0]
     place = names.index(stage)
     first = last[place - 1] if place else 0
     inside = (epoch > first) & (epoch <= last[place])
@@ -197,7 +181,6 @@ def stage_mean(ds: xr.Dataset, claim: Claim, *, stage: str, ends: str = "stage_e
     return _mean(ours - theirs, claim, f", paired; epochs {first + 1:g} to {last[place]:g}")
 
 
-# Two halves of a statement, of which either alone is easily had, are judged at once.
 def _worse(found: np.ndarray, claim: Claim) -> Estimate:
     """Return by which factor the worse of two halves misses its bound: 1 or less where both hold."""
     note = f", both halves hold in {int((found <= 1).sum())}"
