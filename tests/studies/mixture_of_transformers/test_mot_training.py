@@ -6,10 +6,14 @@ between -1 and 0, hence L_(t+1) >= L_t exp(-c L_t) where samples stay at their e
 2 c a step where c L_t <= 1. Where they do not, the weights alone are bounded by the sum of the losses.
 """
 
+import array_api_compat.numpy as anp
+import array_api_strict
 import numpy as np
 import pytest
+from cells import cell_of
 
 from moestat.fit import kernel
+from studies.mixture_of_transformers.parts import mot
 from studies.mixture_of_transformers.parts.model import Mixture
 from studies.mixture_of_transformers.parts.staged_training import Schedule, step_rule, train
 
@@ -133,3 +137,13 @@ def test_where_the_router_goes_on_the_sum_of_the_losses_bounds_the_weights_and_s
     assert np.all(moved <= c / largest * before * (1 + 1e-9))
     most = largest * np.linalg.norm(weights[0], axis=-1).max()
     assert np.all(losses >= np.logaddexp(0.0, -(most + c * before)))
+
+
+@pytest.mark.parametrize("model", ["mot", "multi-head"])
+def test_training_and_measures_need_the_array_api_standard_alone(model):
+    given = {"model": model, "samples": 60, "test_samples": 50, "dimension": 10, "experts": 5, "records_per_decade": 2}
+    given |= {"specialise_steps": 12, "attention_steps": 6, "tuning_steps": 100}
+    s, cell = mot.Settings(**given), cell_of(mot, seed=7, **given)
+    ours, strict = mot._train(cell, s, [0], anp), mot._train(cell, s, [0], array_api_strict)
+    for name in ours:
+        np.testing.assert_allclose(strict[name], ours[name], rtol=1e-9, atol=1e-12)
