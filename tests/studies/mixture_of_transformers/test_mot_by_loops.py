@@ -70,7 +70,7 @@ def test_attention_by_query_and_key(trained):
     assert found.self_attention.item() == pytest.approx(np.mean(tables, axis=0)[1, 1])
 
 
-SMALL = {"samples": 16, "test_samples": 30, "neurons": 4, "tuning_rate": 0.2}
+SMALL = {"samples": 16, "test_samples": 30, "tuning_rate": 0.2}
 
 
 def of_heads(x, weights, kq, signs):
@@ -92,7 +92,7 @@ def of_heads(x, weights, kq, signs):
 def test_the_multi_head_transformer_arrives_where_loops_do():
     """Stage I is normalised over all of its weights, as it is one network; stage III is not normalised."""
     s, found, _, training, test, weights, kq, _ = drawn(model="multi-head", **SMALL)
-    signs = np.array([1.0, 1.0, -1.0, -1.0])
+    signs = np.repeat([1.0, -1.0], 8)
     for step in range(STEPS[2]):
         of_weights, of_kq = np.zeros_like(weights), np.zeros_like(kq)
         for x, y in zip(training.x, training.y, strict=True):
@@ -116,14 +116,10 @@ def without_attention(step):
     return ("weights",) if staged(step) == ("attention",) else staged(step)
 
 
-@pytest.mark.parametrize(
-    ("others", "moves"),
-    [({"training": "joint"}, lambda _: ("weights", "attention")), ({"model": "no-attention"}, without_attention)],
-)
-def test_joint_training_and_experts_without_attention_arrive_where_loops_do(others, moves):
-    """Jointly all parameters take a step from the same place; without attention stage II trains the weights."""
-    d = drawn(**SMALL | others)
-    _, f = routed(d, *train(d, moves, attends="training" in others))
+def test_experts_without_attention_arrive_where_loops_do():
+    """Stage II trains the weights."""
+    d = drawn(**SMALL | {"model": "no-attention"})
+    _, f = routed(d, *train(d, without_attention, attends=False))
     assert d.found.test_loss.item() == pytest.approx(np.mean(np.log1p(np.exp(-d.test.y * f))), rel=1e-9)
     assert d.found.test_error.item() == pytest.approx(np.mean(np.sign(f) != d.test.y))
 
