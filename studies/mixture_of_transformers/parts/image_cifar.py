@@ -19,10 +19,10 @@ from moestat.bounded import DataFileError
 
 SIDE = 32  # height and width of a CIFAR image in pixels; there are three channels
 PARTS = [
-    ([f"data_batch_{i}" for i in range(1, 6)], "test_batch", b"labels", "batches.meta", b"label_names"),
-    (["train"], "test", b"fine_labels", "meta", b"fine_label_names"),
+    ([f"data_batch_{i}" for i in range(1, 6)], "test_batch", b"labels", 10, "batches.meta", b"label_names"),
+    (["train"], "test", b"fine_labels", 100, "meta", b"fine_label_names"),
 ]
-"""Of CIFAR-10 and CIFAR-100: training files, test file, key of the labels, file and key of their names."""
+"""Of CIFAR-10 and CIFAR-100: training files, test file, key and number of the labels, file and key of their names."""
 
 
 def is_here(folder: Path) -> bool:
@@ -35,8 +35,8 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, 
 
     Names are those of the folder's meta file; without one there are none.
     """
-    train, test, key, meta, names_key = next(parts for parts in PARTS if (folder / parts[0][0]).is_file())
-    images, labels = zip(*(_batch(folder / name, key) for name in train), strict=True)
+    train, test, key, count, meta, names_key = next(parts for parts in PARTS if (folder / parts[0][0]).is_file())
+    images, labels = zip(*(_batch(folder / name, key, count) for name in train), strict=True)
     names: Any = []
     if (folder / meta).is_file():
         listed = safe_load(folder / meta)
@@ -44,10 +44,10 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, 
         if not isinstance(names, list) or not all(isinstance(name, bytes) for name in names):
             raise DataFileError(f"{folder / meta}: there is no list of names {names_key.decode()!r}")
     texts = tuple(name.decode("utf-8", "replace") for name in names)
-    return np.concatenate(images), np.concatenate(labels), *_batch(folder / test, key), texts
+    return np.concatenate(images), np.concatenate(labels), *_batch(folder / test, key, count), texts
 
 
-def _batch(path: Path, key: bytes) -> tuple[np.ndarray, np.ndarray]:
+def _batch(path: Path, key: bytes, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the images (n, 32, 32, 3) and labels of one file."""
     batch = safe_load(path)
     for needed in (b"data", key):
@@ -62,6 +62,8 @@ def _batch(path: Path, key: bytes) -> tuple[np.ndarray, np.ndarray]:
         raise DataFileError(f"{path}: {key.decode()!r} is not a list of whole numbers")
     if len(labels) != len(data):
         raise DataFileError(f"{path}: there are {len(data)} images, but {len(labels)} labels")
+    if any(not 0 <= label < count for label in labels):
+        raise DataFileError(f"{path}: a label is not one of 0 to {count - 1}")
     return data.reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1), np.array(labels, dtype=np.int64)
 
 
