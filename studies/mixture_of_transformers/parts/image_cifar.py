@@ -37,7 +37,7 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, 
     """
     train, test, key, count, meta, names_key = next(parts for parts in PARTS if (folder / parts[0][0]).is_file())
     images, labels = zip(*(_batch(folder / name, key, count) for name in train), strict=True)
-    names: list[bytes] = []
+    names: Any = []
     if (folder / meta).is_file():
         listed = safe_load(folder / meta)
         names = listed.get(names_key) if isinstance(listed, dict) else None
@@ -62,9 +62,8 @@ def _batch(path: Path, key: bytes, count: int) -> tuple[np.ndarray, np.ndarray]:
         raise DataFileError(f"{path}: {key.decode()!r} is not a list of whole numbers")
     if len(labels) != len(data):
         raise DataFileError(f"{path}: there are {len(data)} images, but {len(labels)} labels")
-    strange = [label for label in labels if not 0 <= label < count]
-    if strange:
-        raise DataFileError(f"{path}: the label {strange[0]} is not one of 0 to {count - 1}")
+    if any(not 0 <= label < count for label in labels):
+        raise DataFileError(f"{path}: a label is not one of 0 to {count - 1}")
     return data.reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1), np.array(labels, dtype=np.int64)
 
 

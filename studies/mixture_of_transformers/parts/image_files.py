@@ -35,12 +35,14 @@ def load(path: str | Path) -> Images:
     if path.is_dir() and image_cifar.is_here(path):
         return checked(path, *image_cifar.read(path))
     if path.is_dir():
-        return checked(path, *(read_idx(_idx(path, name), dimensions) for name, dimensions in IDX.items()))
+        train, train_label, test, test_label = (read_idx(_idx(path, name), count) for name, count in IDX.items())
+        return checked(path, train, train_label, test, test_label)
     if not path.is_file():
         raise DataFileError(f"{path}: there is no such file or folder")
     if path.suffix != ".npz":
         raise DataFileError(f"{path}: a file of images must be an .npz; CIFAR and idx data are named by their folder")
-    return checked(path, *bounded.read_npz(path, ("x_train", "y_train", "x_test", "y_test")))
+    train, train_label, test, test_label = bounded.read_npz(path, ("x_train", "y_train", "x_test", "y_test"))
+    return checked(path, train, train_label, test, test_label)
 
 
 def read_idx(path: Path, dimensions: int) -> np.ndarray:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -27,15 +27,6 @@ if TYPE_CHECKING:
 
     from studies.mixture_of_transformers.parts.encoder import Encoder, Shape
     from studies.mixture_of_transformers.parts.mixture_of_transformers import Model, Reads
-
-SIZES = ("width", "depth", "heads", "hidden")
-PLAN = (
-    *("schedule", "epochs", "stage_one", "stage_two", "second"),
-    *("rate", "router_rate", "weight_decay", "batch", "noise"),
-)
-
-
-S = TypeVar("S", bound="MixtureSettings")
 
 
 class MixtureSettings(SettingsModel):
@@ -104,7 +95,11 @@ class Problem:
 
 
 def measure(
-    cell: Cell, settings: S, replicates: Sequence[int], device: str, problem: Callable[[S, Streams], Problem]
+    cell: Cell,
+    settings: MixtureSettings,
+    replicates: Sequence[int],
+    device: str,
+    problem: Callable[[Any, Streams], Problem],
 ) -> xr.Dataset:
     """Train one model per replicate, and describe how it went.
 
@@ -140,7 +135,7 @@ def _replicate(settings: MixtureSettings, streams: Streams, posed: Problem, devi
     model = start(settings, streams, posed).to(where)
     pairs = zip(posed.inputs, posed.target, strict=True)
     training, test = (Samples(torch.from_numpy(x), torch.from_numpy(y)).to(where) for x, y in pairs)
-    plan = Plan(**{name: getattr(settings, name) for name in PLAN})
+    plan = Plan(**{field.name: getattr(settings, field.name) for field in fields(Plan)})
     order = streams("batches", samples=len(training))
     epochs = list(train(model, training, test, plan, order, generator(streams("perturbation")), posed.augment))
     counts = np.zeros((model.count, len(posed.groups)))
@@ -179,9 +174,9 @@ def start(settings: MixtureSettings, streams: Streams, posed: Problem) -> Model:
     from studies.mixture_of_transformers.parts.encoder import Shape
     from studies.mixture_of_transformers.parts.mixture_of_transformers import Model, SampleRouter
 
-    linear = settings.model == "linear"
-    experts = 1 if linear or settings.model == "transformer" else settings.experts
-    sizes = {name: getattr(settings, name) for name in SIZES}
+    experts = 1 if settings.model in ("transformer", "linear") else settings.experts
+    sizes = {name: getattr(settings, name) for name in ("width", "depth", "heads", "hidden")}
+    shape = Shape(outputs=posed.outputs, **sizes)
     rng = streams("start", model=settings.model, experts=experts, features=posed.features, **sizes)
     centre = None if posed.centre is None else torch.from_numpy(posed.centre.astype(np.float32))
 
@@ -190,6 +185,6 @@ def start(settings: MixtureSettings, streams: Streams, posed: Problem) -> Model:
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng.integers(2**63)))
-        make = (lambda shape: scores(shape.outputs)) if linear else posed.encoder
-        kind = "transformer" if linear else settings.model
-        return Model(kind, experts, make, Shape(outputs=posed.outputs, **sizes), scores(experts))
+        if settings.model == "linear":
+            return Model("transformer", 1, lambda shape: scores(shape.outputs), shape, scores(1))
+        return Model(settings.model, experts, posed.encoder, shape, scores(experts))
