@@ -21,8 +21,6 @@ from moestat.rates.estimate import mean_interval, over_replicates
 from moestat.runner.results import NOT_COMPUTED
 from moestat.study.spec import Claim
 
-ZERO = 1e-9  # a ratio below this one is 0 up to rounding
-
 
 def share(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate the share of runs, over all arms and the whole grid, in which ``claim.variable`` is 1; exact interval.
@@ -35,8 +33,7 @@ def share(ds: xr.Dataset, claim: Claim) -> Estimate:
     kept = array.values[np.isfinite(array.values)]
     if not kept.size:
         raise NoAnswerError(f"{claim.variable} has no value.")
-    count = int(kept.sum())
-    low, high = proportion_interval(count, kept.size, claim.level)
+    low, high = proportion_interval(count := int(kept.sum()), kept.size, claim.level)
     return Estimate(count / kept.size, low, high, f"{count} of {kept.size} runs", counts_failures=True)
 
 
@@ -68,8 +65,9 @@ def extreme_exponent(ds: xr.Dataset, claim: Claim, *, shortest: int = 0) -> Esti
     values, lengths = array.values.astype(float), array[claim.over].values.astype(float)
     if len(lengths) < 2 or not values.size or not np.isfinite(values).all():
         raise NoAnswerError(f"{claim.variable} needs a value at two lengths or more in every replicate.")
-    slopes = replicate_slopes(np.log(lengths), np.log(np.maximum(values, ZERO)))
-    slopes = np.where((values < ZERO).any(axis=0), np.inf, slopes)
+    zero = 1e-9  # a ratio below this one is 0 up to rounding
+    slopes = replicate_slopes(np.log(lengths), np.log(np.maximum(values, zero)))
+    slopes = np.where((values < zero).any(axis=0), np.inf, slopes)
     word, value = ("largest", float(slopes.max())) if claim.at_least is None else ("least", float(slopes.min()))
     count, inside = slopes.size, int(np.sum((slopes >= claim.region[0]) & (slopes <= claim.region[1])))
     note = f"exponents from {slopes.min():.3g} to {slopes.max():.3g} in {count} replicates"
@@ -88,9 +86,8 @@ def over_bound(ds: xr.Dataset, claim: Claim, *, window: tuple[float, float] | No
 
 def _unsettled(ds: xr.Dataset, claim: Claim, window: tuple[float, float] | None) -> tuple[str, ...]:
     """Say where the search for the maximum has not settled, in the window of a fit."""
-    if not (name := next((name for name in SEARCHES if name in ds), "")):
-        return ()
-    text = unsettled([variable(ds, name, {"arm": claim.arm}) + SEARCHES[name]], claim.over, window)
+    name = next((name for name in SEARCHES if name in ds), "")
+    text = name and unsettled([variable(ds, name, {"arm": claim.arm}) + SEARCHES[name]], claim.over, window)
     return (text,) if text else ()
 
 
@@ -107,10 +104,10 @@ def tail_exponent(ds: xr.Dataset, claim: Claim, *, draws: int = 1000) -> Estimat
         raise NoAnswerError("A tail exponent needs two sizes or more, and a loss of every replicate.")
     rng = np.random.default_rng(20240305)
     resampled = [_tail_slope(n, np.stack([rng.choice(row, row.size) for row in scaled])) for _ in range(draws)]
-    low, high = np.percentile(resampled, [50 * (1 - claim.level), 50 * (1 + claim.level)])
+    low, high = (float(end) for end in np.percentile(resampled, [50 * (1 - claim.level), 50 * (1 + claim.level)]))
     note = f"shares above C: {np.mean(scaled > np.median(scaled[0]), axis=1).round(3).tolist()}"
     reasons = () if claim.variable in FUNCTIONS else _unsettled(ds, claim, claim.window)
-    return Estimate(_tail_slope(n, scaled), float(low), float(high), note, reasons)
+    return Estimate(_tail_slope(n, scaled), low, high, note, reasons)
 
 
 def _tail_slope(n: np.ndarray, scaled: np.ndarray) -> float:
