@@ -1,8 +1,8 @@
 """The loss against the balance factor alpha (compete-smoe, Table 5).
 
 Models and trainings as in `compete_lm`. By equation 5 alpha multiplies the task's loss in the router's objective. With
-alpha = 0 the router has L_R alone in a step that competes, so that alpha = 0 is not SMoE, as section 6.4.2 says; the
-baseline is SMoE, which has no alpha and is listed under 5. The published code multiplies L_R instead: see
+alpha = 0 the router has L_R alone in a step that competes, so that alpha = 0 is not SMoE, though section 6.4.2 says
+so; the baseline is SMoE, which has no alpha and is listed under 5. The published code multiplies L_R instead: see
 `compete_published`.
 
 alpha enters one step in twenty, and Adam divides by the size of the gradient: a large alpha makes those steps count

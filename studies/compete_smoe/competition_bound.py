@@ -3,7 +3,7 @@
 Section 4 asks for pairwise different atoms and an expert function with independent derivatives; not that every expert
 wins somewhere. A truth is moved by 0.1 to 0.003 along directions that could break (10): one expert towards zero, one
 in a random direction, all along the direction of the least Fisher information. `least_ratio` is the least E h / D over
-them. Measures far from the truth are tried in `competition_far`. Nothing is fitted.
+them. Nothing is fitted.
 
 Arms: four designs in which every expert wins at half of the inputs; *asleep*, in which one wins nowhere; *tied*,
 linear experts w and -w; and truths that are drawn, four experts with N(0, 1) weights. In a drawn truth a

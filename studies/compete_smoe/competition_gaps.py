@@ -4,8 +4,7 @@
 loser can tie aside as null sets (Case 2). Adjacent regions touch, so that every region with a neighbour is one of
 those. `misrouted` is the share of inputs whose winners change. (2) The cover of Lemma B.2 (a) then bounds the change
 of the density at every input; `density_change` is the largest. (3) D -> 0 is read as convergence of every expert; but
-D sums over Voronoi cells, and an empty one costs nothing. The text after (11) is about an estimate whose density
-converges, too.
+D sums over Voronoi cells, and an empty one costs nothing.
 
 A replicate is a random direction of norm 1 in the weights of a design of `competition_mle`, followed from epsilon =
 0.1 to 0.001, and an expert that moves to the place of another one: at t = 1 it is a copy. Nothing is fitted. E h^2 is
