@@ -10,7 +10,6 @@ bit. ``seconds_per_step`` and ``tokens_per_second`` are measurements of the mach
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -77,18 +76,12 @@ class Settings(SettingsModel):
         "inverse_sqrt", description="of the rate; 1/sqrt(t) in the paper"
     )
     clip: float = Field(1.0, ge=0, description="ours: largest norm of the gradient; 0: gradients are not clipped")
-    beta1: float = Field(0.9, ge=0, lt=1, description="of Adam; the paper does not say")
     beta2: float = Field(0.98, ge=0, lt=1, description="ours: of Adam; the paper does not say")
-    decay: float = Field(0.0, ge=0, description="weight decay of matrices, as in AdamW; 0 is Adam, as in the paper")
-    precision: Literal["single", "mixed"] = Field(
-        "single", description="mixed: products in bfloat16 and fused attention; faster on a GPU, not to the bit"
-    )
     every: int = Field(100, ge=1, description="ours: steps between two validations")
     validation: int = Field(32768, ge=0, description="ours: symbols of a validation; 0: the whole part")
     test: int = Field(0, ge=0, description="ours: symbols of the test; 0: the whole part")
     file: str = Field("", description="own text, enwik8, text8 or a folder of WikiText; shipped plays if empty")
     file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
-    keep_model: bool = Field(False, description="write the trained weights to the folder models of the cache")
 
     @model_validator(mode="before")
     @classmethod
@@ -180,7 +173,7 @@ def rows_of(
     require_torch()
     from moestat.training.lm_training import deterministic
 
-    with deterministic(device if settings.precision == "single" else "cpu"):
+    with deterministic(device):
         return [one(cell, settings, replicate, device) for replicate in replicates]
 
 
@@ -204,8 +197,8 @@ def plan_of(settings: Settings) -> Any:
         schedule="cosine" if constant else "inverse_sqrt",
         warmup=settings.warmup,
         final=1.0,
-        betas=(settings.beta1, settings.beta2),
-        decay=settings.decay,
+        betas=(0.9, settings.beta2),
+        decay=0.0,
         clip=settings.clip or math.inf,
         every=settings.every,
         validation=settings.validation,
@@ -254,8 +247,7 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
 
     sizes = {"vocabulary": vocabulary, "length": shape.length, "blocks": shape.blocks}
     make = decoders.feed_forwards(settings.architecture, sparse, dense)
-    kind = decoders.MixedDecoder if settings.precision == "mixed" else Decoder
-    model = kind(shape, feed_forward=make, generator=rng("start", **sizes))
+    model = Decoder(shape, feed_forward=make, generator=rng("start", **sizes))
     if settings.dropout:
         decoders.add_dropout(model, settings.dropout, rng("dropout"))
     if settings.norm == "after":
@@ -299,7 +291,6 @@ def trained(
 
 def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[str, Any]:
     from moestat.training.lm_training import bits, evaluate
-    from studies.compete_smoe.parts import kept_models
     from studies.compete_smoe.parts.smoe import SMoE
     from studies.compete_smoe.parts.smoe_measures import perplexity, routing, winners_route
 
@@ -312,9 +303,6 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         won = evaluate(model, corpus.test, length, **how) if training.finite else np.nan
     routed = routing(model, corpus.test, length, **how)
     by_layer = {name: getattr(routed, name) if training.finite else routed.entropy * np.nan for name in BY_LAYER}
-    if settings.keep_model and training.finite:
-        path = kept_models.save(cell, replicate, corpus, model)
-        print(f"{cell.arm}, replicate {replicate}: the model is kept in {path}", file=sys.stderr, flush=True)
     rivals = [m.competition for m in model.modules() if isinstance(m, SMoE) and m.competition is not None]
     coins = [rival.heads(step, settings.steps) for rival in rivals for step in range(settings.steps)]
     checkpoints.remove()

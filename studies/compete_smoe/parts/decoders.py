@@ -1,7 +1,6 @@
 """The decoders of the CompeteSMoE paper, Switch Transformer and GLaM at its sizes (section 6.1), and what may differ.
 
-Norms after each part, dropout and mixed precision are put into a decoder that is there already, so that one without
-them computes what it always did.
+Norms after each part and dropout are put into a decoder that is there already.
 """
 
 from __future__ import annotations
@@ -11,13 +10,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from moestat.training.decoder import Block, Decoder, Shape
 
 Style = Literal["switch", "glam"]
 SizeName = Literal["micro", "tiny", "small", "medium"]
-KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
 class Size(NamedTuple):
@@ -97,15 +94,6 @@ class PostNorm(torch.nn.Module):
         x = self.attention_norm(x + self.attention(x))
         x = self.feed_forward_norm(x + self.feed_forward(x))
         return x
-
-
-class MixedDecoder(Decoder):
-    """A decoder in mixed precision: products in bfloat16, fused attention; weights and losses stay in float32."""
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Map symbols (batch, length) to the normalised output of the last block (batch, length, width)."""
-        with torch.autocast(tokens.device.type, dtype=torch.bfloat16), sdpa_kernel(KERNELS):
-            return super().forward(tokens).float()
 
 
 def add_dropout(model: Decoder, share: float, generator: np.random.Generator) -> None:

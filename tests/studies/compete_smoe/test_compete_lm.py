@@ -17,7 +17,6 @@ from studies.compete_smoe.parts import (  # noqa: E402
     compete_finetune,
     compete_lm,
     decoders,
-    kept_models,
     routers,
 )
 from studies.compete_smoe.parts.classifier import Classifier, as_symbols  # noqa: E402
@@ -154,7 +153,7 @@ def test_without_competition_it_is_the_training_of_compete_lm():
     assert found["usage_entropy"].item() == pytest.approx(again["usage_entropy"].item())
 
 
-# --- other trainings: norms after, dropout, a router of one's own, kept models ----------------------------------------
+# --- other trainings: norms after, dropout, a router of one's own ----------------------------------------
 def test_norms_after_and_dropout():
     ids, after = torch.arange(16)[None], model_of(norm="after", dropout=0.5)
     same = model_of(norm="after").state_dict()
@@ -216,19 +215,3 @@ def own_routers(tmp_path, monkeypatch):
 def test_an_own_router_that_cannot_be_used_is_refused_with_a_sentence(name, message):
     with pytest.raises(ValueError, match=message):
         routers.make(f"my_routers:{name}", 16, 4, np.random.default_rng(0))
-
-
-def test_a_kept_model_gives_the_losses_that_were_reported(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
-    published = {"reading": "published", "norm": "after", "dropout": 0.1, "competition_output": "competition"}
-    made = cell(router="compete_smoe", probability=1.0, keep_model=True, **published)
-    found = compete_lm.run(made, [1])
-    path = kept_models.path_of(made, 1)
-    assert str(path) in capsys.readouterr().err
-    decoder, symbols, content = kept_models.load(path)
-    assert content["replicate"] == 1 and len(symbols) == decoder.shape.vocabulary
-    loss = lm_training.evaluate(decoder, corpora.load().test, 16, batch=4, limit=512)
-    assert lm_training.bits(loss) == pytest.approx(found["bpc"].item(), rel=1e-6)
-    path.write_bytes(b"no model")
-    with pytest.raises(ValueError, match="is not a model that moestat kept"):
-        kept_models.load(path)
