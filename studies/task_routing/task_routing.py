@@ -63,7 +63,13 @@ for name, about, expected, replicates, grid in [
     ("figure2", "20 tasks and 7 experts, as in Fig. 2", "about 12 minutes", 3, dict(tasks=[20], experts=[7])),
     ("ten", "The first rows of Table 1: 10 tasks, 3 to 9 experts, ten seeds", "about an hour", 10, dict(tasks=[10])),
     ("twenty", "The rows with 20 tasks, six seeds", "about 2 hours", 6, dict(tasks=[20])),
-    ("thirty", "The rows with 30 tasks, six seeds", "estimated, from single trainings, at 4 hours", 6, dict(tasks=[30])),
+    (
+        "thirty",
+        "The rows with 30 tasks, six seeds",
+        "estimated, from single trainings, at 4 hours",
+        6,
+        dict(tasks=[30]),
+    ),
     ("forty", "The rows with 40 tasks, six seeds", "estimated, from single trainings, at 6 hours", 6, dict(tasks=[40])),
     ("paper", "Table 1 and Fig. 3 in one run, three seeds", "estimated, from ten and twenty, at 6 hours", 3, {}),
 ]:

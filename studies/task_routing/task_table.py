@@ -42,9 +42,7 @@ for tag, other, name in [("", "CE", "the cross-entropy alone"), ("-balance", "CE
         function(
             "moestat.claims.printed:lead",
             "printed",
-            options=dict(
-                lower=dict(row=other, column="9 experts"), higher=dict(row="CE + router", column="9 experts")
-            ),
+            options=dict(lower=dict(row=other, column="9 experts"), higher=dict(row="CE + router", column="9 experts")),
         ).at_least(1e-06, predicted="> 0"),
         source="TR section 6.4, Table 1",
         because="the sentence compares three variants; more experts is read as the largest number, and typically as "

@@ -6,6 +6,7 @@ is a set of tasks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,18 +26,13 @@ class Task:
 
     def __post_init__(self) -> None:
         """Refuse an empty or repetitive task."""
-        for what, items in (("templates", self.templates), ("pairs", self.table)):
+        for what, items in (("templates", [" ".join(t.tokens) for t in self.templates]), ("pairs", self.table)):
             if not items:
                 raise KnowledgeError(f"task {self.name!r} has no {what}")
-            if len(set(items)) != len(items):
-                twice = next(item for item in items if items.count(item) > 1)
-                shown = " ".join(twice.tokens) if isinstance(twice, Template) else twice
-                raise KnowledgeError(f"task {self.name!r} holds {shown!r} twice among its {what}")
-        for name in (name for pair in self.table for name in pair):
-            if not name or '"' in name:
-                raise KnowledgeError(
-                    f"task {self.name!r}: {name!r} is no entity name (empty, or a quotation mark in it)"
-                )
+            if twice := [item for item, count in Counter(items).items() if count > 1]:
+                raise KnowledgeError(f"task {self.name!r} holds {twice[0]!r} twice among its {what}")
+        if bad := [name for pair in self.table for name in pair if not name or '"' in name]:
+            raise KnowledgeError(f"task {self.name!r}: {bad[0]!r} is no entity name (empty, or a quotation mark in it)")
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -87,16 +83,8 @@ class Prefixes:
         start = np.concatenate(([0], np.cumsum(counts)))
         within = np.arange(start[-1]) - np.repeat(start[:-1], counts)
         valid_token = self.valid_token[np.repeat(self.valid_start[rows], counts) + within]
-        return Prefixes(
-            self.tokens[rows],
-            self.length[rows],
-            self.pattern[rows],
-            self.compatible[rows],
-            start,
-            valid_token,
-            self.patterns,
-            self.pattern_tasks,
-        )
+        by_row = (self.tokens, self.length, self.pattern, self.compatible)
+        return Prefixes(*(part[rows] for part in by_row), start, valid_token, self.patterns, self.pattern_tasks)
 
 
 @dataclass(frozen=True)
@@ -107,12 +95,10 @@ class Knowledge:
 
     def __post_init__(self) -> None:
         """Refuse a dataset without tasks or with two tasks of one name."""
-        names = [task.name for task in self.tasks]
-        if not names:
+        if not self.tasks:
             raise KnowledgeError("a knowledge dataset needs at least one task")
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise KnowledgeError(f"task names must be different; given twice: {', '.join(twice)}")
+        if twice := [name for name, count in Counter(task.name for task in self.tasks).items() if count > 1]:
+            raise KnowledgeError(f"task names must be different; given twice: {', '.join(sorted(twice))}")
 
     @cached_property
     def templates(self) -> tuple[Template, ...]:

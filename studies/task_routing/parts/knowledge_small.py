@@ -1,7 +1,4 @@
-"""Small datasets that put the universal statements of the task-routing paper to the test.
-
-A theorem about every finite set of templates holds for the smallest and for the most awkward ones, too.
-"""
+"""Small datasets that put the universal statements of the task-routing paper to the test."""
 
 from __future__ import annotations
 
@@ -27,23 +24,23 @@ def _of(*tasks: tuple[str, str, str]) -> Knowledge:
 def parity(bits: int) -> Knowledge:
     """Return two tasks that differ in the parity of a template's first words.
 
-    Word i of a template is ``no<i>`` or ``yes<i>``, i = 1..bits, and all go on with "then *1 *2.": the templates with
-    an even number of "yes" belong to one task, the others to the other. Before the subject only the parity tells which.
+    Word i of a template is ``no<i>`` or ``yes<i>``, i = 1..bits, and all go on with "then *1 *2.": those with an even
+    number of "yes" belong to one task.
     """
     chosen: tuple[list[Template], list[Template]] = ([], [])
     for choice in itertools.product((0, 1), repeat=bits):
         words = [f"{('no', 'yes')[bit]}{i}" for i, bit in enumerate(choice, 1)]
         chosen[sum(choice) % 2].append(Template((*words, "then", SUBJECT, OBJECT, END)))
-    tables = (("Ada", "London"), ("Alan", "Paris")), (("Kurt", "Princeton"), ("Emmy", "Erlangen"))
-    return Knowledge(
-        tuple(
-            Task(name, tuple(templates), table)
-            for name, templates, table in zip(("even", "odd"), chosen, tables, strict=True)
-        )
-    )
+    even, odd = (("Ada", "London"), ("Alan", "Paris")), (("Kurt", "Princeton"), ("Emmy", "Erlangen"))
+    return Knowledge((Task("even", tuple(chosen[0]), even), Task("odd", tuple(chosen[1]), odd)))
 
 
 FIXED = {
+    # the paper's own, of section 3.1
+    "example": _of(
+        ("location", "*1 is in *2.", "Paris France, Madrid Spain"),
+        ("language", "*1 is spoken widely in *2.", "English Canada, Hindi India"),
+    ),
     "one-task": _of(("is", "*1 is *2.", "A B, C D")),
     "two-tasks": _of(("is", "*1 is *2.", "A B, C D"), ("was", "*1 was *2.", "E F, G H")),
     "one-template": _of(("first", "*1 is *2.", "A B, C D"), ("second", "*1 is *2.", "E F, G H")),
@@ -58,10 +55,9 @@ FIXED = {
 
 
 def tiny(rng: np.random.Generator) -> Knowledge:
-    """Draw a small dataset full of collisions.
+    """Draw one to three tasks of up to three templates and five pairs, of few words and names, which collide.
 
-    One to three tasks of one to three templates with at most two words in each gap, out of three, and of one to five
-    pairs out of six names: templates and subjects may be those of other tasks, and an object may be a subject.
+    Templates and subjects may be those of other tasks, and an object may be a subject.
     """
     words, names = np.array(["is", "in", "of"]), np.array(list("ABCDEF"))
     tasks = []

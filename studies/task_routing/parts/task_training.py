@@ -71,13 +71,8 @@ class Settings(SettingsModel):
 
     def source(self) -> Source:
         """Return where the knowledge comes from."""
-        return Source.parse(
-            f"{self.tasks}x{self.templates}x{self.pairs}",
-            file=self.file,
-            file_sha256=self.file_sha256,
-            shared_subjects=self.shared_subjects,
-            subject_first=self.subject_first,
-        )
+        options = {name: getattr(self, name) for name in Source.OPTIONS if hasattr(self, name)}
+        return Source(f"{self.tasks}x{self.templates}x{self.pairs}", **options)
 
 
 def read_data(settings: Mapping[str, Any]) -> None:

@@ -31,10 +31,8 @@ def tokenize(text: str) -> tuple[str, ...]:
     """
     body = text.strip()
     ends = body.endswith(END)
-    if ends:
-        body = body[: -len(END)]
-    rest = _PIECE.sub(" ", body).strip()
-    if rest:
+    body = body.removesuffix(END)
+    if rest := _PIECE.sub(" ", body).strip():
         raise KnowledgeError(
             f"{text!r} has a stray {rest[0]!r}; names go in pairs of quotation marks, and the only braces allowed are "
             "{subject} and {object}"
@@ -56,20 +54,16 @@ class Template:
 
     def __post_init__(self) -> None:
         """Refuse what is not a template."""
-        text = " ".join(self.tokens)
+        told = f"template {' '.join(self.tokens)!r}"
         for wildcard, name in ((SUBJECT, "{subject}"), (OBJECT, "{object}")):
-            count = self.tokens.count(wildcard)
-            if count != 1:
-                raise KnowledgeError(f"template {text!r} holds {name} {count} times; it must hold it exactly once")
+            if (count := self.tokens.count(wildcard)) != 1:
+                raise KnowledgeError(f"{told} holds {name} {count} times; it must hold it exactly once")
         if self.tokens.index(SUBJECT) > self.tokens.index(OBJECT):
-            raise KnowledgeError(f"template {text!r} names the object before the subject; {{subject}} must come first")
+            raise KnowledgeError(f"{told} names the object before the subject; {{subject}} must come first")
         if self.tokens.count(END) != 1 or self.tokens[-1] != END:
-            raise KnowledgeError(f"template {text!r} must hold a single full stop token, at its end")
-        quoted = [token for token in self.tokens if token.startswith('"')]
-        if quoted:
-            raise KnowledgeError(
-                f"template {text!r} holds the quoted name {quoted[0]}; entities enter only through the wildcards"
-            )
+            raise KnowledgeError(f"{told} must hold a single full stop token, at its end")
+        if quoted := [token for token in self.tokens if token.startswith('"')]:
+            raise KnowledgeError(f"{told} holds the quoted name {quoted[0]}; entities enter only through the wildcards")
 
     @classmethod
     def parse(cls, text: str) -> Template:

@@ -2,17 +2,12 @@
 
 By Lemma 5.1 the logits lie in a plane, l_t = <p_t, z>, in which every token is the only largest one for some z: the
 points p_t are the corners of a convex polygon. The tokens with a logit above c are the corners in an open half-plane,
-and these are neighbours: an *arc* of the polygon, whatever z and c, or all tokens. If all valid tokens of a prefix have
-larger logits than all others, its valid tokens are such an arc.
+and these are neighbours: an *arc* of the polygon, whatever z and c, or all tokens.
 
 Three arcs with a token in common cannot each have a token that is in neither of the other two. Seen from the common
-token, an arc goes so many steps to the left and so many to the right; the one that goes furthest to the left and the
-one that goes furthest to the right hold whatever the third one holds. So three valid sets with a common token, each
-with a token that is in neither of the other two (a *star*), are not all arcs, in whatever order the tokens stand on the
-polygon: for any plane in which every token can be the largest, after one of the three prefixes some token that is not
-valid has a logit as large as one that is.
-
-A star is enough for that, not necessary: where none is found, some plane may do or none.
+token, the arc that goes furthest to the left and the one that goes furthest to the right hold whatever the third one
+holds. So three valid sets with a common token, each with a token of its own (a *star*), are not all arcs, in whatever
+order the tokens stand on the polygon. A star is enough for that, not necessary.
 """
 
 from __future__ import annotations
@@ -22,9 +17,10 @@ from dataclasses import dataclass
 
 from studies.task_routing.parts.knowledge import Knowledge, Prefixes
 
-MOST_SETS = 48  # valid sets with a common token that are tried by threes: 17 296 threes for each token, at most
-
-MOST_THREES = 2_000_000  # threes that are tried in all
+MOST_SETS = 48
+"""Valid sets with a common token that are tried by threes: 17 296 threes for each token, at most."""
+MOST_THREES = 2_000_000
+"""Threes that are tried in all."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +42,7 @@ class Star:
 def find_star(prefixes: Prefixes) -> Star | None:
     """Return three prefixes whose valid sets share a token and each have one of their own; ``None`` if none is found.
 
-    Equal sets count once, at the shortest prefix. Of the sets that hold a token the first ``MOST_SETS`` are tried,
-    and ``MOST_THREES`` threes in all, so that a star may be missed where very many sets share each token.
+    Equal sets count once, at the shortest prefix. A star may be missed where very many sets share each token.
     """
     rows: dict[bytes, int] = {}
     for row in range(len(prefixes)):

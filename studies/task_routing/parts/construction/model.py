@@ -3,7 +3,7 @@
 The model is one transformer layer: content heads and a subject head, residual, a feed-forward network (dense) or one
 expert per task behind a top-1 router (MoE), residual, a linear output layer. The 2 L|T| coordinates are two blocks and
 the plane that is read out. Block 1 sees words, "an entity" and positions; block 2 sees who the entity is. Coordinates
-that no weight touches are zero and are not stored; ``construction.full.full_weights`` writes them out.
+that no weight touches are zero and are not stored.
 
 The proof as printed does not hold in general. ``Repairs`` lists what was mended, each repair on its own switch; the
 construction with none of them is our most favourable reading of the print.
@@ -11,12 +11,12 @@ construction with none of them is our most favourable reading of the print.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from studies.task_routing.parts.construction import memoriser
+from studies.task_routing.parts.construction.memoriser import Memoriser
 from studies.task_routing.parts.knowledge import Knowledge
 
 Theorem = Literal["moe", "dense"]
@@ -30,29 +30,24 @@ class Repairs:
     """What is mended in the printed construction; all of it by default."""
 
     heads: bool = True
-    """One-hot router only. Printed: one content head whose outputs v_i(tau) are "linearly independent for generic
-    weights". They lie in the span of the word and position embeddings, so their rank is at most |words| + L.
-    Mended: as many content heads as make the router's inputs independent."""
+    """One-hot router only. Printed: one content head, whose outputs are "linearly independent for generic weights";
+    their rank is at most |words| + L. Mended: as many as make the router's inputs independent."""
     subject_router: bool = True
-    """Printed: the router sees the template block only, so two tasks whose templates begin alike are routed alike.
-    Mended: it also sees in whose tables the subject is."""
+    """Printed: the router sees the template alone. Mended: it also sees in whose tables the subject is."""
     amplitude: bool = True
-    """Printed: both blocks write into the same plane of logits, and the dictionary block speaks at every position
-    after the subject, so the largest logit is at the angle between. Mended: the template block is n times louder."""
+    """Printed: both blocks write into one plane of logits, and the dictionary speaks at every position after the
+    subject, so that the largest logit is at the angle between. Mended: the template block is n times louder."""
     representative: bool = True
-    """Printed: the target is a linear combination of the vectors of all valid tokens, which peaks at their mean
-    angle. Mended: the target is one valid token; before the subject it is the same one in every task that shares the
-    pattern, so that the tasks' outputs agree where they add up."""
+    """Printed: the target is a combination of the vectors of all valid tokens, which peaks at their mean angle. Mended:
+    it is one valid token; before the subject the same one in every task that shares the pattern."""
     first_entity: bool = True
-    """Printed: the second head attends to the dictionary tokens, after the object to both of them. Mended: only to
-    the first."""
+    """Printed: the second head attends to the dictionary tokens, after the object to both. Mended: to the first."""
     reserved: bool = True
-    """Printed: the residual connections are left out, so that the last token's own embedding is added to what the
-    heads and the network say. Mended: these write into coordinates that no embedding uses."""
+    """Printed: the residual connections are left out, so that the last token's own embedding is added to what heads
+    and network say. Mended: these write into coordinates that no embedding uses."""
     joint_isolation: bool = True
-    """Dense model only. Printed: the dictionary neurons of a task see the subject alone and the template neurons the
-    template alone, so each may be active in a task that the other excludes. Mended: all neurons of a task are shut
-    off by the same score, of template and subject together."""
+    """Dense model only. Printed: the neurons of a task see the subject alone or the template alone. Mended: one score,
+    of both, shuts off all of them."""
 
     @classmethod
     def parse(cls, text: str) -> Repairs:
@@ -60,8 +55,7 @@ class Repairs:
         names = [field.name for field in fields(cls)]
         rest = text.strip().removeprefix("all but ") if text.strip() not in ("all", "none") else ""
         listed = [name.strip() for name in rest.split("+")] if rest else []
-        wrong = [name for name in listed if name not in names]
-        if wrong:
+        if not set(listed) <= set(names):
             raise ValueError(
                 f"repairs is {text!r}; allowed are 'all', 'none', 'all but' or nothing before a sum of "
                 f"{' + '.join(names)}"
@@ -74,8 +68,8 @@ class Repairs:
 class Expert:
     """The neurons of one task: a template block on block 1 and a dictionary block on the subject's number."""
 
-    template: memoriser.Memoriser
-    dictionary: memoriser.Memoriser
+    template: Memoriser
+    dictionary: Memoriser
 
     @property
     def width(self) -> int:
@@ -87,8 +81,8 @@ class Expert:
 class Layout:
     """Which coordinate of block 2 holds what.
 
-    Block 1 is the embedding [words, entity, positions], then what every content head says. Membership takes no
-    coordinates where there is a single task.
+    The position, whether it is an entity, its number, in whose tables it is a subject (``member``, which a single task
+    does not need), and where the subject head writes the number and the membership of the subject (``*_out``).
     """
 
     tasks: int
@@ -103,17 +97,17 @@ class Layout:
 
     @property
     def member(self) -> slice:
-        """Embedding: in whose tables the entity is a subject (all ones for words)."""
+        """Coordinates of the membership of a token."""
         return slice(3, 3 + self.members)
 
     @property
     def number_out(self) -> int:
-        """Where the subject head writes the number of the subject."""
+        """Coordinate of the subject's number."""
         return 3 + self.members if self.reserved else self.number
 
     @property
     def member_out(self) -> slice:
-        """Where the subject head writes the membership of the subject."""
+        """Coordinates of the subject's membership."""
         return slice(4 + self.members, self.size) if self.reserved else self.member
 
     @property
@@ -128,7 +122,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Construction:
+class Weights:
     """The weights, and what was counted on the way."""
 
     knowledge: Knowledge
@@ -136,8 +130,7 @@ class Construction:
     repairs: Repairs
     epsilon: float
     layout: Layout
-    token_class: np.ndarray  # (n,) row of ``embedding`` of every token: itself for words, the last row for entities
-    embedding: np.ndarray  # (classes, c) block-1 embedding
+    embedding: np.ndarray  # (classes, c) block-1 embedding of a word, or of any entity (the last row)
     positions: np.ndarray  # (L, c) block-1 position embedding
     entity_number: np.ndarray  # (n,) number of an entity in (0, 1], 0 for words
     entity_member: np.ndarray  # (n, K) membership, all ones for words
@@ -154,11 +147,15 @@ class Construction:
     """Read-out (., 2) of the two blocks' other coordinates; zero when the read-out coordinates are reserved."""
     rank: int  # rank of block 1 over all patterns: what the router can use, the residual stream included
     head_rank: int  # rank of the template vectors v_i(tau) of the proof: what the first content head says
-    rank_bound: int  # bound on the rank of one content head, whole sentences among what it reads: |words| + L
     router_error: float  # largest error of the linear router against its target (one-hot router)
     separable: bool  # whether the router's argmax is right under every condition that the prefixes make
     draws: int  # draws of queries and keys until a router was found (argmax router), or all that were tried
     fit_error: float  # largest error of a memoriser on its points, relative to its largest output (Lemma A.4 has 0)
+
+    @property
+    def rank_bound(self) -> int:
+        """Bound on the rank of one content head, whole sentences among what it reads: |words| + L."""
+        return len(self.knowledge.words) + self.knowledge.max_length
 
     @property
     def heads(self) -> int:
@@ -166,11 +163,27 @@ class Construction:
         return int(self.queries.shape[0]) + 1
 
     @property
-    def block(self) -> int:
-        """Coordinates of a block by the theorem, L|T|."""
-        return self.knowledge.max_length * len(self.knowledge.templates)
+    def widths(self) -> np.ndarray:
+        """(K,) neurons of every expert, or block of the dense model."""
+        return np.array([expert.width for expert in self.experts])
+
+    @property
+    def neurons(self) -> int:
+        """Neurons in all."""
+        return int(self.widths.sum())
 
     @property
     def coordinates(self) -> int:
         """Coordinates in use: both blocks and the plane that is read out; the theorem has 2 L|T|."""
         return self.router_template.shape[0] + self.layout.size + self.layout.plane
+
+
+def cast(value: Any, dtype: type[np.floating]) -> Any:
+    """Return weights with all their numbers rounded to another precision (to show why float64 is needed)."""
+    if isinstance(value, np.ndarray):
+        return value.astype(dtype) if value.dtype.kind == "f" else value
+    if isinstance(value, tuple):
+        return tuple(cast(part, dtype) for part in value)
+    if is_dataclass(value) and not isinstance(value, Knowledge | type):
+        return replace(value, **{field.name: cast(getattr(value, field.name), dtype) for field in fields(value)})
+    return value
