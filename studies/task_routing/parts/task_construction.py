@@ -20,7 +20,7 @@ from studies.task_routing.parts import knowledge_small
 from studies.task_routing.parts.construction import parity
 from studies.task_routing.parts.construction.arcs import find_star
 from studies.task_routing.parts.construction.build import build
-from studies.task_routing.parts.construction.check import Check, check
+from studies.task_routing.parts.construction.check import Check, Model, check
 from studies.task_routing.parts.construction.inputs import inputs
 from studies.task_routing.parts.construction.isolated import isolate
 from studies.task_routing.parts.construction.memoriser import wrong_peaks
@@ -106,7 +106,7 @@ def run(s: Settings, streams: Streams) -> Row:
     source = s.source()
     knowledge = source.draw(streams("knowledge", **source.identity))
     rng, collision = streams("weights", **source.identity), np.nan
-    built: Any
+    built: Model
     if s.router == "tables":
         built = build_tables(knowledge, rng, epsilon=s.epsilon)
     elif s.router == "none":
@@ -119,24 +119,20 @@ def run(s: Settings, streams: Streams) -> Row:
             bits = int(s.size.removeprefix("parity-"))
             collision = parity.distance(bits, 2, streams("collision", **source.identity))
     found = check(built, streams("prefixes", **source.identity), most=s.max_prefixes)
-    own = {
-        name: getattr(built, name, np.nan) for name in ("rank", "head_rank", "rank_bound", "router_error", "fit_error")
-    }
-    return {
-        **_sizes(knowledge, built),
-        **own,
-        "rank_excess": own["head_rank"] - own["rank_bound"],
-        "dependent": len(inputs(knowledge).patterns) - own["rank"],
-        "inseparable": 1.0 - getattr(built, "separable", np.nan),
-        "collision": collision,
-        **_findings(found, knowledge, s.theorem),
-        **_outcome(built, own, s.repairs),
-    }
+    facts = dict.fromkeys(OWN, np.nan) | built.facts
+    sizes = _sizes(knowledge, facts.pop("widths"), facts.pop("coordinates"), facts)
+    counts = _findings(found, knowledge, s.theorem)
+    return facts | sizes | {"collision": collision} | counts | _outcome(knowledge, facts, s.repairs)
 
 
-def _sizes(knowledge: Knowledge, built: Any) -> dict[str, Any]:
-    """Return what is counted in the weights; ``widths`` (K,) are the neurons of the experts or circuits."""
-    longest, block, widths = knowledge.max_length, knowledge.max_length * len(knowledge.templates), built.widths
+OWN = ("rank", "head_rank", "rank_bound", "router_error", "inseparable", "fit_error")
+"""What not all weights have."""
+
+
+def _sizes(knowledge: Knowledge, widths: np.ndarray, coordinates: int, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what is counted; ``widths`` (K,) are the neurons of the experts or circuits."""
+    longest, block = knowledge.max_length, knowledge.max_length * len(knowledge.templates)
+    patterns, neurons = len(inputs(knowledge).patterns), facts.get("neurons", int(widths.sum()))
     bounds = np.array([longest * len(task.templates) + knowledge.max_table for task in knowledge.tasks])
     per_complexity = widths / np.array([task.complexity for task in knowledge.tasks])
     star = find_star(knowledge.prefixes)
@@ -144,17 +140,17 @@ def _sizes(knowledge: Knowledge, built: Any) -> dict[str, Any]:
         "tokens": len(knowledge.vocabulary),
         "templates": len(knowledge.templates),
         "longest": longest,
-        "patterns": len(inputs(knowledge).patterns),
+        "patterns": patterns,
         "prefixes": len(inputs(knowledge)),
-        "heads": built.heads,
-        "dimension_ratio": built.coordinates / (2 * block),
+        "rank_excess": facts["head_rank"] - facts["rank_bound"],
+        "dependent": patterns - facts["rank"],
+        "dimension_ratio": coordinates / (2 * block),
         "width": int(widths.max()),
         "width_ratio": float(np.max(widths / bounds)),
         "complexity_ratio": float(per_complexity.max()),
         "complexity_ratio_least": float(per_complexity.min()),
-        "neurons": built.neurons,
-        "neurons_ratio": built.neurons / (block + knowledge.max_table * len(knowledge.tasks)),
-        "draws": built.draws,
+        "neurons": neurons,
+        "neurons_ratio": neurons / (block + knowledge.max_table * len(knowledge.tasks)),
         "plane_wrong": wrong_peaks(len(knowledge.vocabulary)),
         "not_arcs": int(star is not None),
         "not_arcs_at": star.words(knowledge) if star else "",
@@ -195,14 +191,14 @@ def _findings(found: Check, knowledge: Knowledge, theorem: str) -> dict[str, Any
     }
 
 
-def _outcome(built: Any, own: dict[str, Any], repairs: str) -> dict[str, Any]:
+def _outcome(knowledge: Knowledge, facts: dict[str, Any], repairs: str) -> dict[str, Any]:
     """Return how the construction ended: whether the heads asked for made the template vectors independent."""
     status, message = Status.CONVERGED, "The weights were built and the prefixes checked."
-    knowledge, patterns = built.knowledge, len(inputs(built.knowledge).patterns)
-    if Repairs.parse(repairs).heads and np.isfinite(own["router_error"]) and own["rank"] < patterns:
-        status = Status.LIMIT
+    rank, patterns = facts["rank"], len(inputs(knowledge).patterns)
+    if Repairs.parse(repairs).heads and np.isfinite(facts["router_error"]) and rank < patterns:
+        status, block = Status.LIMIT, knowledge.max_length * len(knowledge.templates)
         message = (
-            f"the width L|T| = {knowledge.max_length * len(knowledge.templates)} has room for {built.heads - 1} content "
-            f"heads, which give the {patterns} template vectors a rank of {own['rank']}"
+            f"the width L|T| = {block} has room for {facts['heads'] - 1} content heads, which give the {patterns} "
+            f"template vectors a rank of {rank}"
         )
-    return {"status": int(status), "message": message, "iterations": built.heads}
+    return {"status": int(status), "message": message, "iterations": facts["heads"]}

@@ -50,10 +50,7 @@ def holdout(
 def train(
     model: TaskTransformer, sentences: Sentences, rows: np.ndarray, training: Training, rng: np.random.Generator
 ) -> np.ndarray:
-    """Train with Adam on some rows of the sentences; return the mean cross-entropy (nats per token) of every epoch.
-
-    Every epoch is a new random order in batches of ``training.batch``, the rate decays by ``training.decay`` after it.
-    """
+    """Train with Adam on some rows of the sentences; return the mean cross-entropy (nats per token) of every epoch."""
     tokens, length = np.maximum(sentences.tokens, 0), sentences.length
     gradient = Gradient(model, training.loss, training.weight)
     # one vector of weights: Adam takes its step in one pass
@@ -94,12 +91,9 @@ def experts_chosen(model: TaskTransformer, sentences: Sentences, rows: np.ndarra
 
 
 def complete(model: TaskTransformer, tokens: np.ndarray, length: np.ndarray, end: int) -> np.ndarray:
-    """Complete prefixes greedily until the end-of-sentence token or the longest length.
+    """Complete prefixes greedily until the token ``end`` or the longest length; padded with -1.
 
-    ``model``: the transformer. ``tokens`` (B, L): token ids; what stands at and after ``length`` is ignored. ``length``
-    (B,): lengths of the prefixes, 1 to L - 1. ``end``: id of the end-of-sentence token.
-
-    Returns the completed sentences, padded with -1.
+    ``tokens`` (B, L): token ids, of which the first ``length`` (B,), 1 to L - 1, are given.
     """
     longest = tokens.shape[1]
     out = np.where(np.arange(longest) < length[:, None], tokens, -1)

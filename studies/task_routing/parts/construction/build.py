@@ -14,6 +14,7 @@ from studies.task_routing.parts.construction.model import Expert, Layout, Repair
 from studies.task_routing.parts.knowledge import Knowledge
 from studies.task_routing.parts.template import OBJECT, SUBJECT, entity
 
+MENDED = Repairs()
 KEY_SIZE = 16
 DRAWS = 8
 """Queries and keys that are tried until the argmax router exists; one generic draw is enough as a rule."""
@@ -24,7 +25,7 @@ def build(
     rng: np.random.Generator,
     *,
     theorem: Theorem = "moe",
-    repairs: Repairs = Repairs(),
+    repairs: Repairs = MENDED,
     router: Literal["one_hot", "argmax"] = "one_hot",
     epsilon: float = 0.01,
 ) -> Construction:
@@ -36,7 +37,7 @@ def build(
     neuron is needed for whole sentences, since nothing follows.
     """
     n, words, tasks = len(knowledge.vocabulary), len(knowledge.words), len(knowledge.tasks)
-    layout, block = Layout(tasks, repairs.reserved), knowledge.max_length * len(knowledge.templates)
+    layout, block = Layout.of(tasks, repairs.reserved), knowledge.max_length * len(knowledge.templates)
     room = max(2 * block - layout.size - layout.plane, 2)
     embedding = one_hot_embedding(knowledge, room // 2 if repairs.reserved else room, rng)
     number = np.concatenate((np.zeros(words), np.arange(1, n - words + 1) / (n - words)))
@@ -47,7 +48,7 @@ def build(
     asked = router_fit.conditions(inputs(knowledge), member if repairs.subject_router else np.ones_like(member), words)
     draws, router_error, mixes = 1, np.nan, ()
     if router == "argmax":
-        for draws in range(1, DRAWS + 1):
+        for draws in range(1, DRAWS + 1):  # noqa: B007
             queries, keys = draw_head(embedding[0].shape[1], rng)
             vectors = pattern_vectors(knowledge, *embedding, queries, keys, apart=repairs.reserved)
             weights, separable = router_fit.argmax(vectors, tasks, asked)
@@ -94,12 +95,20 @@ def build(
         experts=tuple(experts),
         output=memoriser.scale(n, epsilon) * basis,
         leak=leak,
-        rank=int(np.linalg.matrix_rank(vectors)),
-        head_rank=int(np.linalg.matrix_rank(head)),
-        router_error=router_error,
-        separable=separable,
-        draws=draws,
-        fit_error=max(errors),
+        facts={
+            "heads": len(queries) + 1,
+            "widths": np.array([e.template.width + e.dictionary.width for e in experts]),
+            "coordinates": used + layout.size + layout.plane,
+            # of block 1 over all patterns: what the router can use, the residual stream included
+            "rank": int(np.linalg.matrix_rank(vectors)),
+            # of the template vectors v_i(tau) of the proof: what the first content head says
+            "head_rank": int(np.linalg.matrix_rank(head)),
+            "rank_bound": words + knowledge.max_length,
+            "router_error": router_error,
+            "inseparable": float(not separable),
+            "draws": draws,
+            "fit_error": max(errors),
+        },
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,8 +28,17 @@ class Said:
 class Model(Protocol):
     """A constructed transformer."""
 
-    knowledge: Knowledge
-    epsilon: float
+    @property
+    def knowledge(self) -> Knowledge:
+        """The dataset."""
+
+    @property
+    def epsilon(self) -> float:
+        """Probability that may be lost on invalid tokens."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is counted in the weights, by the names of the results; ``widths`` (K,): neurons of the experts."""
 
     def say(self, prefixes: Prefixes) -> Said:
         """Run the model at the last position of some prefixes."""
@@ -37,41 +46,20 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Check:
-    """What was found, one entry per prefix; a whole sentence is one that nothing follows."""
+    """What was found on every prefix (W,); a whole sentence is one that nothing follows."""
 
-    prefixes: Prefixes  # the prefixes and sentences that were checked
-    mass: np.ndarray  # (W,) probability of the valid next tokens
-    said: np.ndarray  # (W,) token with the largest logit
-    expert: np.ndarray  # expert, active, distance: see Said
+    prefixes: Prefixes
+    mass: np.ndarray  # probability of the valid next tokens
+    said: np.ndarray  # token with the largest logit
+    expert: np.ndarray
     active: np.ndarray
-    distance: np.ndarray
-    determined: np.ndarray  # (W,) whether template and subject leave no tasks but those that generate the prefix
-    epsilon: float
-
-    @property
-    def single(self) -> np.ndarray:
-        """(W,) whether exactly one task generates the prefix; only then does the theorem say where it goes."""
-        return self.prefixes.compatible.sum(axis=1) == 1
-
-    @property
-    def whole(self) -> np.ndarray:
-        """(W,) whether it is a whole sentence."""
-        return np.diff(self.prefixes.valid_start) == 0
-
-    @property
-    def misrouted(self) -> np.ndarray:
-        """(W,) whether the expert belongs to no task that generates the prefix."""
-        return ~self.prefixes.compatible[np.arange(len(self.prefixes)), self.expert]
-
-    @property
-    def low_mass(self) -> np.ndarray:
-        """(W,) whether the valid next tokens, if there are any, have a probability of 1 - epsilon or less."""
-        return ~(self.mass > 1.0 - self.epsilon) & ~self.whole
-
-    @property
-    def differs(self) -> np.ndarray:
-        """(W,) whether the circuit of some task that generates the prefix says something else than the model."""
-        return self.distance > TOLERANCE
+    distance: np.ndarray  # expert, active, distance: see Said
+    determined: np.ndarray  # whether template and subject leave no tasks but those that generate the prefix
+    single: np.ndarray  # whether exactly one task generates it; only then does the theorem say where it goes
+    whole: np.ndarray  # whether it is a whole sentence
+    misrouted: np.ndarray  # whether the expert belongs to no task that generates the prefix
+    low_mass: np.ndarray  # whether the valid next tokens, if any, have a probability of 1 - epsilon or less
+    differs: np.ndarray  # whether the circuit of some task that generates it says something else than the model
 
     def first(self, failed: np.ndarray, knowledge: Knowledge, theorem: str = "moe") -> str:
         """Describe the shortest prefix that fails, in words; empty when none does."""
@@ -106,8 +94,21 @@ def check(model: Model, rng: np.random.Generator, *, most: int = 50_000) -> Chec
         rows.append((valid_mass(part, softmax(out.logits)), largest, out.expert, out.active, out.distance))
     mass, said, expert, active, distance = (np.concatenate(column) for column in zip(*rows, strict=True))
     left = competitors(prefixes, membership(knowledge), words) & prefixes.pattern_tasks[prefixes.pattern]
-    determined = np.asarray((left == prefixes.compatible).all(axis=1))
-    return Check(prefixes, mass, said, expert, active, distance, determined, model.epsilon)
+    whole = np.diff(prefixes.valid_start) == 0
+    return Check(
+        prefixes,
+        mass,
+        said,
+        expert,
+        active,
+        distance,
+        determined=np.asarray((left == prefixes.compatible).all(axis=1)),
+        single=prefixes.compatible.sum(axis=1) == 1,
+        whole=whole,
+        misrouted=~prefixes.compatible[np.arange(len(prefixes)), expert],
+        low_mass=~(mass > 1.0 - model.epsilon) & ~whole,
+        differs=distance > TOLERANCE,
+    )
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

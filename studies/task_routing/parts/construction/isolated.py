@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -60,22 +61,21 @@ class Isolated:
     bias: np.ndarray  # (M,)
     draws: int  # draws of queries and keys
 
-    heads = 2
-
     @property
-    def coordinates(self) -> int:
-        """Coordinates in use: embedding and content head, position, entity, subject twice, y and a constant one."""
-        return self.faces.shape[1] + 2 + 2 * self.values.shape[1] + 2
+    def facts(self) -> dict[str, Any]:
+        """What is counted in the weights, by the names of the results.
 
-    @property
-    def neurons(self) -> int:
-        """Neurons in all."""
-        return len(self.bias)
-
-    @property
-    def widths(self) -> np.ndarray:
-        """(K,) neurons of every circuit."""
-        return np.asarray(self.circuits.sum(axis=1))
+        The coordinates are those of embedding and content head, position, entity, subject twice, y and a constant one.
+        """
+        coordinates = self.faces.shape[1] + 2 + 2 * self.values.shape[1] + 2
+        widths = self.circuits.sum(axis=1)
+        return {
+            "heads": 2,
+            "widths": widths,
+            "neurons": len(self.bias),
+            "coordinates": coordinates,
+            "draws": self.draws,
+        }
 
     @cached_property
     def circuits(self) -> np.ndarray:

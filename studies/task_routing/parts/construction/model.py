@@ -11,7 +11,7 @@ construction with none of them is our most favourable reading of the print.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -71,59 +71,33 @@ class Expert:
     template: Memoriser
     dictionary: Memoriser
 
-    @property
-    def width(self) -> int:
-        """Number of hidden neurons."""
-        return self.template.width + self.dictionary.width
-
 
 @dataclass(frozen=True)
 class Layout:
-    """Which coordinate of block 2 holds what.
+    """Which coordinate of block 2 holds what; the first three are position, whether it is an entity, and its number."""
 
-    The position, whether it is an entity, its number, in whose tables it is a subject (``member``, which a single task
-    does not need), and where the subject head writes the number and the membership of the subject (``*_out``).
-    """
-
-    tasks: int
-    reserved: bool
+    members: int  # coordinates of a membership, none for a single task
+    member: slice  # in whose tables the token is a subject
+    number_out: int  # where the subject head writes the number of the subject
+    member_out: slice  # where it writes the membership of the subject
+    size: int  # coordinates of block 2
+    plane: int  # coordinates that are kept free for the read-out
 
     position, is_entity, number = 0, 1, 2
 
-    @property
-    def members(self) -> int:
-        """Coordinates of a membership."""
-        return self.tasks if self.tasks > 1 else 0
-
-    @property
-    def member(self) -> slice:
-        """Coordinates of the membership of a token."""
-        return slice(3, 3 + self.members)
-
-    @property
-    def number_out(self) -> int:
-        """Coordinate of the subject's number."""
-        return 3 + self.members if self.reserved else self.number
-
-    @property
-    def member_out(self) -> slice:
-        """Coordinates of the subject's membership."""
-        return slice(4 + self.members, self.size) if self.reserved else self.member
-
-    @property
-    def size(self) -> int:
-        """Coordinates of block 2."""
-        return 4 + 2 * self.members if self.reserved else 3 + self.members
-
-    @property
-    def plane(self) -> int:
-        """Coordinates that are kept free for the read-out."""
-        return 2 if self.reserved else 0
+    @classmethod
+    def of(cls, tasks: int, reserved: bool) -> Layout:
+        """Return the layout for so many tasks; ``reserved``: what the head writes has coordinates of its own."""
+        members = tasks if tasks > 1 else 0
+        member = slice(3, 3 + members)
+        if not reserved:
+            return cls(members, member, cls.number, member, 3 + members, 0)
+        return cls(members, member, 3 + members, slice(4 + members, 4 + 2 * members), 4 + 2 * members, 2)
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights, and what was counted on the way."""
+    """The weights, and in ``facts`` what was counted on the way, by the names of the results."""
 
     knowledge: Knowledge
     theorem: Theorem
@@ -145,37 +119,7 @@ class Weights:
     output: np.ndarray  # (n, 2) logits of the plane: scale times (cos, sin)
     leak: tuple[np.ndarray, np.ndarray]
     """Read-out (., 2) of the two blocks' other coordinates; zero when the read-out coordinates are reserved."""
-    rank: int  # rank of block 1 over all patterns: what the router can use, the residual stream included
-    head_rank: int  # rank of the template vectors v_i(tau) of the proof: what the first content head says
-    router_error: float  # largest error of the linear router against its target (one-hot router)
-    separable: bool  # whether the router's argmax is right under every condition that the prefixes make
-    draws: int  # draws of queries and keys until a router was found (argmax router), or all that were tried
-    fit_error: float  # largest error of a memoriser on its points, relative to its largest output (Lemma A.4 has 0)
-
-    @property
-    def rank_bound(self) -> int:
-        """Bound on the rank of one content head, whole sentences among what it reads: |words| + L."""
-        return len(self.knowledge.words) + self.knowledge.max_length
-
-    @property
-    def heads(self) -> int:
-        """Number of attention heads, the subject head included."""
-        return int(self.queries.shape[0]) + 1
-
-    @property
-    def widths(self) -> np.ndarray:
-        """(K,) neurons of every expert, or block of the dense model."""
-        return np.array([expert.width for expert in self.experts])
-
-    @property
-    def neurons(self) -> int:
-        """Neurons in all."""
-        return int(self.widths.sum())
-
-    @property
-    def coordinates(self) -> int:
-        """Coordinates in use: both blocks and the plane that is read out; the theorem has 2 L|T|."""
-        return self.router_template.shape[0] + self.layout.size + self.layout.plane
+    facts: dict[str, Any]
 
 
 def cast(value: Any, dtype: type[np.floating]) -> Any:
@@ -184,6 +128,6 @@ def cast(value: Any, dtype: type[np.floating]) -> Any:
         return value.astype(dtype) if value.dtype.kind == "f" else value
     if isinstance(value, tuple):
         return tuple(cast(part, dtype) for part in value)
-    if is_dataclass(value) and not isinstance(value, Knowledge | type):
+    if isinstance(value, Weights | Expert | Memoriser):
         return replace(value, **{field.name: cast(getattr(value, field.name), dtype) for field in fields(value)})
     return value

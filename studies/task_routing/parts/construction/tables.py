@@ -7,7 +7,8 @@ largest entry is right, and a large weight on the membership of the subject, whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -21,52 +22,30 @@ from studies.task_routing.parts.knowledge import Knowledge, Prefixes
 
 
 @dataclass(frozen=True)
-class Tables:
-    """The weights: heads, neurons and read-out of ``model``, dealt out to experts behind a router."""
+class Tables(Isolated):
+    """The weights of the dense model, its neurons dealt out to experts behind a router."""
 
-    model: Isolated
     router_template: np.ndarray  # (2 c, K) router on block 1
     router_member: float  # router weight of the subject's membership
     member: np.ndarray  # (n, K) whether the token is a subject of the task; ones for words
     separable: bool  # whether the router's argmax is right under every condition that the prefixes make
-    draws: int  # draws of queries and keys
-
-    heads = 2
 
     @property
-    def knowledge(self) -> Knowledge:
-        """The dataset."""
-        return self.model.knowledge
-
-    @property
-    def epsilon(self) -> float:
-        """Probability that may be lost on invalid tokens."""
-        return self.model.epsilon
-
-    @property
-    def coordinates(self) -> int:
-        """Coordinates in use: those of the dense model, and the membership of a token and of the subject."""
-        return self.model.coordinates + members(self.knowledge)
-
-    @property
-    def widths(self) -> np.ndarray:
-        """(K,) neurons of every expert."""
-        return self.model.widths
-
-    @property
-    def neurons(self) -> int:
-        """Neurons in all."""
-        return int(self.widths.sum())
+    def facts(self) -> dict[str, Any]:
+        """Those of the dense model, but for copies of neurons, and the membership of a token and of the subject."""
+        found = super().facts
+        found["coordinates"] += members(self.knowledge)
+        return found | {"neurons": int(found["widths"].sum()), "inseparable": float(not self.separable)}
 
     def say(self, prefixes: Prefixes) -> Said:
         """Run prefixes through the expert of each alone; ``active`` is 1 where some neuron of it speaks."""
-        model, tokens, count = self.model, prefixes.tokens, len(prefixes)
-        z1, weight = model.seen(tokens, prefixes.length)
+        tokens, count = prefixes.tokens, len(prefixes)
+        z1, weight = self.seen(tokens, prefixes.length)
         subject = np.einsum("bs,bsk->bk", weight, self.member[np.where(tokens >= 0, tokens, 0)])
         expert = np.argmax(z1 @ self.router_template + self.router_member * subject, axis=1)
-        hidden = np.where(model.circuits[expert], model.hidden(tokens, z1, weight), 0.0)
+        hidden = np.where(self.circuits[expert], self.hidden(tokens, z1, weight), 0.0)
         row, neuron = np.nonzero(hidden)
-        logits = model.logits(np.bincount(row, hidden[row, neuron], minlength=count))
+        logits = self.logits(np.bincount(row, hidden[row, neuron], minlength=count))
         return Said(logits, expert, (hidden > 0).any(axis=1).astype(np.int64), np.zeros(count))
 
 
@@ -85,4 +64,11 @@ def build_tables(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: flo
         draws += model.draws
         vectors = pattern_vectors(knowledge, model.embedding, model.positions, model.queries, model.keys)
         weights, separable = router_fit.argmax(vectors, len(knowledge.tasks), asked)
-    return Tables(model, weights, router_fit.member_weight(vectors @ weights), member, separable, draws)
+    given = {field.name: getattr(model, field.name) for field in fields(model)} | {"draws": draws}
+    return Tables(
+        **given,
+        router_template=weights,
+        router_member=router_fit.member_weight(vectors @ weights),
+        member=member,
+        separable=separable,
+    )
