@@ -13,8 +13,7 @@ from studies.task_routing.parts import task_training
 torch = pytest.importorskip("torch")
 
 from moestat.threads import one_thread  # noqa: E402
-from moestat.training.vocabulary_loss import ROWS, linear_cross_entropy  # noqa: E402
-from studies.task_routing.parts.knowledge_sources import paper_example  # noqa: E402
+from studies.task_routing.parts.knowledge_small import FIXED  # noqa: E402
 from studies.task_routing.parts.knowledge_synthetic import synthetic  # noqa: E402
 from studies.task_routing.parts.task_transformer import Shape, TaskTransformer  # noqa: E402
 from studies.task_routing.parts.transformer_gradient import Gradient, output_gradient  # noqa: E402
@@ -26,23 +25,6 @@ from studies.task_routing.parts.transformer_training import (  # noqa: E402
     in_dataset,
     train,
 )
-
-
-@pytest.mark.parametrize("rows", [1, ROWS, 2 * ROWS + 3])
-def test_linear_cross_entropy_is_the_composition(rows):
-    generator = torch.Generator().manual_seed(0)
-    x, weight, bias = (
-        torch.randn(*size, generator=generator, dtype=torch.float64) for size in ((rows, 5), (7, 5), (7,))
-    )
-    target = torch.randint(7, (rows,), generator=generator)
-    ours, theirs = ([t.clone().requires_grad_() for t in (x, weight, bias)] for _ in range(2))
-    loss = linear_cross_entropy(*ours, target)
-    reference = torch.nn.functional.cross_entropy(theirs[0] @ theirs[1].t() + theirs[2], target)
-    (3.0 * loss).backward()
-    (3.0 * reference).backward()
-    torch.testing.assert_close(loss, reference)
-    for mine, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(mine.grad, other.grad)
 
 
 def textbook(model, tokens):
@@ -145,7 +127,7 @@ def test_holdout_by_sentences_and_by_pairs():
 
 
 def test_training_learns_the_example_and_completes_it():
-    knowledge = paper_example()
+    knowledge = FIXED["example"]
     rows = knowledge.sentences
     everything = np.arange(rows.length.shape[0])
     with one_thread():
@@ -162,8 +144,6 @@ def test_training_learns_the_example_and_completes_it():
     for task in (0, 1):  # the router loss sends task k to expert k
         assert set(expert[rows.task == task].ravel()) - {-1} == {task}
 
-
-pytest.importorskip("torch")
 
 SMALL = {"tasks": 4, "templates": 3, "pairs": 12, "experts": 2, "epochs": 12, "completions": 30}
 
@@ -195,9 +175,6 @@ def test_a_held_out_fact_cannot_be_recalled():
     assert recall[1] < 0.5 * recall[0]
 
 
-from studies.task_routing.parts import task_training  # noqa: E402
-
-
 def say(model, tokens):
     """Return the next token and the expert of the last position."""
     out, p = textbook(model, tokens)
@@ -224,9 +201,8 @@ def trained():
 def test_completions_one_by_one(trained):
     """The accuracy, in all and by what was shown: greedy completions that are sentences of the dataset."""
     knowledge, model, rows = trained
-    s = task_training.Settings(tasks=3, templates=3, pairs=12, experts=2, completions=40)
     with one_thread():
-        found = task_training._completions(model, knowledge, rows, s, np.random.default_rng(5))
+        found = task_training.completed(model, knowledge, rows, 40, np.random.default_rng(5))
     rng = np.random.default_rng(5)
     chosen = rng.permutation(rows)[:40]
     cuts = rng.integers(1, knowledge.sentences.length[chosen])
@@ -249,7 +225,7 @@ def test_routing_counted_one_by_one(trained):
     knowledge, model, rows = trained
     s = task_training.Settings(tasks=3, templates=3, pairs=12, experts=2)
     with one_thread():
-        found = task_training._routing(experts_chosen(model, knowledge.sentences, rows), knowledge, rows, s)
+        found = task_training.routed(experts_chosen(model, knowledge.sentences, rows), knowledge, rows, s)
     owners = {}
     for k, task in enumerate(knowledge.tasks):
         for words in (t.fill(a, b) for t in task.templates for a, b in task.table):
