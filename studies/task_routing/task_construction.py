@@ -1,20 +1,17 @@
 """Theorems 4.1 and 4.2 as explicit weights, checked prefix by prefix (task-routing).
 
-A replicate draws synthetic knowledge of the paper's shape (tasks x templates x pairs; *example* is the paper's own).
-It builds the one-layer transformer in float64, epsilon = 0.01; nothing is trained. The model then reads every prefix
-of every sentence, whole sentences among them (a sample of 50 000 where there are more). Entities are single tokens
-that no template contains; the theorems also allow strings. A prefix that several tasks generate has no task of its own,
-and the routing of these is not judged.
+A replicate draws synthetic knowledge of the paper's shape (tasks x templates x pairs; *example* is the paper's own) and
+builds the one-layer transformer in float64, epsilon = 0.01; nothing is trained. The model then reads every prefix of
+every sentence, whole sentences among them (a sample of 50 000 where there are more). Entities are single tokens; the
+theorems also allow strings. A prefix that several tasks generate has no task of its own, and its routing is not judged.
 
-One dataset refutes a statement about all. A dataset that fails refutes our weights, and the theorem only if an argument
+One dataset refutes a statement about all. One that fails refutes our weights, and the theorem only if an argument
 excludes all others. The counts of neurons hold by arithmetic: one neuron for each beginning of a template and, in the
 arm *Theorem 4.2*, for each subject. What can fail is that so many are enough.
 
-The weights are mended, since the proofs as printed do not hold (study task_construction_gaps). *Tables in the head*: the
-embedding of a subject holds its objects as numbers, which the subject's head passes on. *Theorem 4.1*: the same in the
-dense model. *One-hot*: the router of the proof, with as many heads as it needs.
-
-Expect every bullet to hold with two heads. The figure: what the construction needs, over the theorem's bounds.
+The proofs as printed do not hold (study task_construction_gaps); these weights are mended. *Tables in the head*: the
+embedding of a subject holds its objects as numbers, which the subject's head passes on; so does *Theorem 4.1*.
+*One-hot*: the router of the proof, with as many heads as it needs. Expect every bullet to hold with two heads.
 """
 
 from moestat import Study
@@ -59,41 +56,37 @@ study.arm("dense", "Theorem 4.1", theorem="dense", router="none")
 study.arm("dense-templates", "Theorem 4.1, shared templates", theorem="dense", router="none", shared_templates=2)
 study.arm("float32", "Theorem 4.2, single precision", router="argmax", precision="float32")
 
+
+def none(variable, arm, witness="failure", predicted="0 prefixes"):
+    """No prefix of it on any dataset; the first one is named."""
+    return function(WORST, variable, arm, options=dict(witness=witness)).at_most(0, predicted=predicted)
+
+
 # --- Theorem 4.2 ---
 SIZES = "In 2 L|T| coordinates, with two heads and at most L|T(k)| + N neurons in an expert"
-for id, source, says, variable, more in [
-    (
-        "moe-routing",
-        "TR Thm 4.2, second bullet",
-        f"{SIZES}, every prefix that one task generates, whole sentences among them, is routed to that task's expert.",
-        "misrouted",
-        dict(
-            group="theorem 4.2: routing",
-            because="the bullet asks it of every prefix; one that several tasks generate cannot go to all their experts",
-        ),
-    ),
-    (
-        "moe-mass",
-        "TR Thm 4.2, third bullet",
-        f"{SIZES}, the valid next tokens have a probability above 1 - epsilon after every prefix.",
-        "low_mass",
-        {},
-    ),
-    (
-        "complexity",
-        "TR abstract, Fig. 1, Def. 3.2",
-        "Experts of at most c(k) neurons, the complexity of their task alone, are enough: no prefix is misrouted or "
-        "has too little probability on its valid next tokens.",
-        "failing",
-        dict(
-            because="sizes that depend solely on the complexity of the task are read as: at most c(k); the theorem's "
-            "own bound L|T(k)| + N has the longest template and the largest table of all tasks in it"
-        ),
-    ),
-]:
-    rule = function(WORST, variable, "moe", options=dict(witness="failure")).at_most(0, predicted="0 prefixes")
-    study.claim(id, says, rule, more, source=source)
-
+study.claim(
+    "moe-routing",
+    f"{SIZES}, every prefix that one task generates, whole sentences among them, is routed to that task's expert.",
+    none("misrouted", "moe"),
+    source="TR Thm 4.2, second bullet",
+    group="theorem 4.2: routing",
+    because="the bullet asks it of every prefix; one of several tasks cannot go to the experts of all",
+)
+study.claim(
+    "moe-mass",
+    f"{SIZES}, the valid next tokens have a probability above 1 - epsilon after every prefix.",
+    none("low_mass", "moe"),
+    source="TR Thm 4.2, third bullet",
+)
+study.claim(
+    "complexity",
+    "Experts of at most c(k) neurons, the complexity of their task alone, are enough: no prefix is misrouted or has "
+    "too little probability on its valid next tokens.",
+    none("failing", "moe"),
+    source="TR abstract, Fig. 1, Def. 3.2",
+    because="sizes that depend solely on the complexity of the task are read as: at most c(k); the theorem's own bound "
+    "L|T(k)| + N has the longest template and the largest table of all tasks in it",
+)
 study.claim(
     "capacity-with-table",
     "Experts that do not grow with their table, their templates being the same, are not enough: some prefix is "
@@ -137,9 +130,7 @@ for tag, where in [("", ""), ("-templates", ", where tasks share templates and s
             "valid next tokens",
             "With two heads and at most L|T| + N|K| neurons the dense transformer gives the valid next tokens a "
             f"probability above 1 - epsilon after every prefix{where}.",
-            function(WORST, "low_mass", f"dense{tag}", options=dict(witness="failure")).at_most(
-                0, predicted="0 prefixes"
-            ),
+            none("low_mass", f"dense{tag}"),
         ),
     ]:
         study.claim(f"{id}{tag}", says, rule, source=f"TR Thm 4.1, {bullet} bullet", group=f"theorem 4.1: {group}")
@@ -186,7 +177,7 @@ study.claim(
     "valid-above",
     "In a plane in which every token can be the largest (Lemma 5.1), every prefix has a point at which all its "
     "valid next tokens have larger logits than all others (whether three valid sets rule that out).",
-    function(WORST, "not_arcs", "moe", options=dict(witness="not_arcs_at")).at_most(0, predicted="0"),
+    none("not_arcs", "moe", "not_arcs_at", "0"),
     source="TR App. A.3, A.4, a step of the proof",
 )
 
@@ -214,7 +205,7 @@ study.figure(
         dict(title="Failing prefixes", variable="failing_share", ylabel="share of the prefixes checked"),
     ],
     options=dict(share_y=False, within=dict(failing_share=[0, 1])),
-    caption="Means over datasets. Heads (the subject's included): the theorem has two. Rank: patterns that are too many "
-    "for the rank of what a router sees; above zero a step of the proof fails, which says nothing of a router whose "
-    "largest entry is right. Neurons: over the bound L|T(k)| + N. Failing prefixes: those that break a bullet.",
+    caption="Means over datasets. Heads (the subject's included): the theorem has two. Rank: above zero a step of the "
+    "proof fails, which says nothing of a router whose largest entry is right. Neurons: over the bound L|T(k)| + N. "
+    "Failing prefixes: those that break a bullet.",
 )

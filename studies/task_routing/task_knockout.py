@@ -47,7 +47,7 @@ for tag, arm, other in [("ce", "ce", "the cross-entropy alone"), ("balance", "lo
             "-by-mean",
             "own_loss_mean",
             "putting the own expert at its mean costs more than another",
-            "an expert that stores facts adds something else for each subject, which its mean over the task does not hold",
+            "an expert that stores facts adds something of each subject, which its mean over the task does not hold",
         ),
     ]:
         study.claim(

@@ -32,7 +32,7 @@ class Routed:
 class TaskTransformer(torch.nn.Module):
     """Token and position embeddings, causal attention, top-1 experts, output layer; residuals, no normalisation.
 
-    ``rng`` draws the weights as PyTorch does by default, with NumPy, so that a replicate is the same with every version.
+    ``rng`` draws the weights as PyTorch does by default, with NumPy, so that they are the same with every version.
     ``gate``: whether the expert's output is multiplied with its probability (Fedus et al. 2022). The paper's formula
     has no such factor; the cross-entropy then has no gradient with respect to the router.
     """
