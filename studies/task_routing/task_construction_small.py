@@ -55,7 +55,7 @@ study.claim(
     function(SMALLEST, "collision", "moe", at=dict(size="parity-3")).at_least(1e-09, predicted="> 0"),
     source="TR Thm 4.2, first and second bullet",
     group="theorem 4.2: routing",
-    because="the theorem speaks of any finite set of templates, so also of tasks that share beginnings; prefixes of one "
+    because="the theorem speaks of any finite set of templates, so also of tasks that share beginnings; those of one "
     "task are judged. One dataset and an argument for all weights refute it, which the draws check: no "
     "linear router tells two tasks apart of which positive combinations of what it sees are equal",
 )

@@ -1,10 +1,11 @@
-"""The user's own knowledge, from a file of JSON lines."""
+"""The user's own knowledge, from a file of JSON lines, and samples of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from moestat import bounded
@@ -50,3 +51,19 @@ def load(path: str | Path) -> Knowledge:
         raise KnowledgeError(f"{where}: {f'{place}: ' if place else ''}{first['msg']}") from None
     except KnowledgeError as error:
         raise KnowledgeError(f"{where}: {error}") from None
+
+
+def sample(knowledge: Knowledge, rng: np.random.Generator, tasks: int, templates: int, pairs: int) -> Knowledge:
+    """Draw some tasks, some templates and some pairs of each from a larger dataset, without replacement."""
+    if len(knowledge.tasks) < tasks:
+        raise KnowledgeError(f"{tasks} tasks are asked for; the file has {len(knowledge.tasks)}")
+    out = []
+    for k in sorted(rng.choice(len(knowledge.tasks), tasks, replace=False)):
+        task, parts = knowledge.tasks[k], []
+        for what, have, want in (("templates", task.templates, templates), ("pairs", task.table, pairs)):
+            if len(have) < want:
+                raise KnowledgeError(f"{want} {what} per task are asked for; task {task.name!r} has {len(have)}")
+        for have, want in ((task.templates, templates), (task.table, pairs)):
+            parts.append(tuple(have[i] for i in sorted(rng.choice(len(have), want, replace=False))))
+        out.append(Task(task.name, *parts))
+    return Knowledge(tuple(out))

@@ -1,7 +1,9 @@
-"""Where a study takes its knowledge from: a small dataset, the generator, or a sample of the user's own file."""
+"""Where a study takes its knowledge from: a small dataset by name, the generator, or a sample of the user's own file."""
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,26 +11,82 @@ import numpy as np
 
 from moestat import data_file
 from studies.task_routing.parts.knowledge import Knowledge, Task
-from studies.task_routing.parts.knowledge_file import load
-from studies.task_routing.parts.knowledge_small import is_name, named
+from studies.task_routing.parts.knowledge_file import load, sample
 from studies.task_routing.parts.knowledge_synthetic import synthetic
-from studies.task_routing.parts.template import KnowledgeError
+from studies.task_routing.parts.template import END, OBJECT, SUBJECT, Template
 
 
-def sample(knowledge: Knowledge, rng: np.random.Generator, tasks: int, templates: int, pairs: int) -> Knowledge:
-    """Draw some tasks, some templates and some pairs of each from a larger dataset, without replacement."""
-    if len(knowledge.tasks) < tasks:
-        raise KnowledgeError(f"{tasks} tasks are asked for; the file has {len(knowledge.tasks)}")
-    out = []
-    for k in sorted(rng.choice(len(knowledge.tasks), tasks, replace=False)):
-        task, parts = knowledge.tasks[k], []
-        for what, have, want in (("templates", task.templates, templates), ("pairs", task.table, pairs)):
-            if len(have) < want:
-                raise KnowledgeError(f"{want} {what} per task are asked for; task {task.name!r} has {len(have)}")
-        for have, want in ((task.templates, templates), (task.table, pairs)):
-            parts.append(tuple(have[i] for i in sorted(rng.choice(len(have), want, replace=False))))
-        out.append(Task(task.name, *parts))
-    return Knowledge(tuple(out))
+def _of(*tasks: tuple[str, str, str]) -> Knowledge:
+    """Return a dataset from (name, template, "subject object, subject object") per task."""
+    return Knowledge(
+        tuple(
+            Task(name, (Template.parse(text),), tuple((pair.split()[0], pair.split()[1]) for pair in table.split(", ")))
+            for name, text, table in tasks
+        )
+    )
+
+
+def parity(bits: int) -> Knowledge:
+    """Return two tasks that differ in the parity of a template's first words.
+
+    Word i of a template is ``no<i>`` or ``yes<i>``, i = 1..bits, and all go on with "then *1 *2.": those with an even
+    number of "yes" belong to one task.
+    """
+    chosen: tuple[list[Template], list[Template]] = ([], [])
+    for choice in itertools.product((0, 1), repeat=bits):
+        words = [f"{('no', 'yes')[bit]}{i}" for i, bit in enumerate(choice, 1)]
+        chosen[sum(choice) % 2].append(Template((*words, "then", SUBJECT, OBJECT, END)))
+    even, odd = (("Ada", "London"), ("Alan", "Paris")), (("Kurt", "Princeton"), ("Emmy", "Erlangen"))
+    return Knowledge((Task("even", tuple(chosen[0]), even), Task("odd", tuple(chosen[1]), odd)))
+
+
+FIXED = {
+    # the paper's own, of section 3.1
+    "example": _of(
+        ("location", "*1 is in *2.", "Paris France, Madrid Spain"),
+        ("language", "*1 is spoken widely in *2.", "English Canada, Hindi India"),
+    ),
+    "one-task": _of(("is", "*1 is *2.", "A B, C D")),
+    "two-tasks": _of(("is", "*1 is *2.", "A B, C D"), ("was", "*1 was *2.", "E F, G H")),
+    "one-template": _of(("first", "*1 is *2.", "A B, C D"), ("second", "*1 is *2.", "E F, G H")),
+    "shared-subject": _of(
+        ("born", "*1 was born in *2.", "Ada A, Alan B"), ("died", "*1 was buried in *2.", "Ada C, Kurt D")
+    ),
+    # after "A is B of" comes "in" and after "A is C of" comes "on": template, index, subject and last word are the
+    # same, so that a head for the template and a head for the subject say the same after both
+    "object-tells": _of(("in", "*1 is *2 of in.", "A B"), ("on", "*1 is *2 of on.", "A C")),
+}
+"""Datasets of one template per task, by name."""
+
+
+def tiny(rng: np.random.Generator) -> Knowledge:
+    """Draw one to three tasks of up to three templates and five pairs, of few words and names, which collide.
+
+    Templates and subjects may be those of other tasks, and an object may be a subject.
+    """
+    words, names = np.array(["is", "in", "of"]), np.array(list("ABCDEF"))
+    tasks = []
+    for k in range(rng.integers(1, 4)):
+        templates, table = [], []
+        for _ in range(rng.integers(1, 4)):
+            parts = [[str(word) for word in rng.choice(words, rng.integers(0, 3))] for _ in range(3)]
+            templates.append(Template((*parts[0], SUBJECT, *parts[1], OBJECT, *parts[2], END)))
+        for _ in range(rng.integers(1, 6)):
+            table.append((str(rng.choice(names)), str(rng.choice(names))))
+        tasks.append(Task(f"R{k}", tuple(dict.fromkeys(templates)), tuple(dict.fromkeys(table))))
+    return Knowledge(tuple(tasks))
+
+
+def is_name(size: str) -> bool:
+    """Return whether a size names a dataset of this module."""
+    return size in FIXED or size == "tiny" or re.fullmatch(r"parity-[2-6]", size) is not None
+
+
+def named(size: str, rng: np.random.Generator) -> Knowledge:
+    """Return a dataset by its name: one of ``FIXED``, ``parity-2`` to ``parity-6``, or a draw of ``tiny``."""
+    if size == "tiny":
+        return tiny(rng)
+    return FIXED[size] if size in FIXED else parity(int(size.removeprefix("parity-")))
 
 
 @dataclass(frozen=True)

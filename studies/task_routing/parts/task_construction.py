@@ -16,7 +16,7 @@ from moestat.data_file import with_digest
 from moestat.experiment import SettingsModel
 from moestat.replicates import Row, Streams, each
 from moestat.status import Status
-from studies.task_routing.parts import knowledge_small
+from studies.task_routing.parts import knowledge_sources
 from studies.task_routing.parts.construction import parity
 from studies.task_routing.parts.construction.arcs import find_star
 from studies.task_routing.parts.construction.build import build
@@ -64,10 +64,10 @@ class Settings(SettingsModel):
     @field_validator("size")
     @classmethod
     def _size(cls, size: str) -> str:
-        if not knowledge_small.is_name(size) and not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", size):
+        if not knowledge_sources.is_name(size) and not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", size):
             raise ValueError(
                 f"size is {size!r}; allowed are tasks x templates x pairs such as '10x5x50', and the datasets "
-                f"{', '.join(map(repr, knowledge_small.FIXED))}, 'tiny' and 'parity-2' to 'parity-6'"
+                f"{', '.join(map(repr, knowledge_sources.FIXED))}, 'tiny' and 'parity-2' to 'parity-6'"
             )
         return size
 

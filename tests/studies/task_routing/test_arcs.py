@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from studies.task_routing.parts import knowledge_small
+from studies.task_routing.parts import knowledge_sources
 from studies.task_routing.parts.construction.arcs import find_star
 from studies.task_routing.parts.construction.memoriser import memorise, plane
 from studies.task_routing.parts.knowledge import Prefixes
@@ -116,7 +116,7 @@ def signed_sum(rng, bits, heads, size=4):
 
     In fractions, and by the sentences of the dataset: every head has a weight D > 0 and a value for each (index, word).
     """
-    tasks = knowledge_small.parity(bits).tasks
+    tasks = knowledge_sources.parity(bits).tasks
     every = [(1 - 2 * k, list(enumerate(t.tokens[: bits + 1]))) for k, task in enumerate(tasks) for t in task.templates]
     assert all(prefix[-1] == (bits, "then") for _, prefix in every)
     words = sorted({word for _, prefix in every for word in prefix})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_knowledge import datasets
 
 from moestat.status import Status
-from studies.task_routing.parts import knowledge_small, task_construction
+from studies.task_routing.parts import knowledge_sources, task_construction
 from studies.task_routing.parts.construction import memoriser, parity
 from studies.task_routing.parts.construction.build import build
 from studies.task_routing.parts.construction.check import check
@@ -23,7 +23,7 @@ from studies.task_routing.parts.knowledge import Knowledge, Task
 from studies.task_routing.parts.knowledge_synthetic import synthetic
 from studies.task_routing.parts.template import Template
 
-EXAMPLE = knowledge_small.FIXED["example"]
+EXAMPLE = knowledge_sources.FIXED["example"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -84,7 +84,7 @@ def textbook(c, tokens):
 def test_what_is_said_is_what_the_textbook_transformer_says(theorem, repairs, size):
     rng = np.random.default_rng(5)
     named = isinstance(size, str)
-    knowledge = knowledge_small.named(size, rng) if named else synthetic(rng, *size, shared_subjects=0.4)
+    knowledge = knowledge_sources.named(size, rng) if named else synthetic(rng, *size, shared_subjects=0.4)
     router, theorem = ("argmax", "moe") if theorem == "two heads" else ("one_hot", theorem)
     built = build(knowledge, rng, theorem=theorem, router=router, repairs=Repairs.parse(repairs))
     some = inputs(knowledge).take(np.arange(0, len(inputs(knowledge)), 3))
@@ -114,11 +114,11 @@ def textbook_isolated(model, tokens):
 
 
 DATASETS = {
-    **{name: knowledge_small.FIXED[name] for name in ("example", "one-task", "two-tasks", "shared-subject")},
+    **{name: knowledge_sources.FIXED[name] for name in ("example", "one-task", "two-tasks", "shared-subject")},
     "shared subjects": synthetic(np.random.default_rng(1), 5, 3, 20, shared_subjects=0.4),
     "shared templates": synthetic(np.random.default_rng(2), 4, 3, 15, shared_subjects=0.4, shared_templates=2),
-    "one-template": knowledge_small.FIXED["one-template"],
-    "parity-3": knowledge_small.parity(3),
+    "one-template": knowledge_sources.FIXED["one-template"],
+    "parity-3": knowledge_sources.parity(3),
 }
 
 
@@ -153,7 +153,7 @@ def test_every_bullet_where_the_embedding_holds_the_tables(name, make):
 
 
 def test_a_circuit_that_lacks_its_neurons_is_noticed():
-    built = isolate(knowledge_small.FIXED["shared-subject"], np.random.default_rng(0))
+    built = isolate(knowledge_sources.FIXED["shared-subject"], np.random.default_rng(0))
     shared = built.circuits.all(axis=0)
     # both tasks begin alike, with a subject that both have: they share the neurons that speak there
     assert shared.any()

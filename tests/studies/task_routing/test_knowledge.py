@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from moestat.data_file import DataFileError, digest
 from studies.task_routing.parts.knowledge import Knowledge, Task
-from studies.task_routing.parts.knowledge_file import load
-from studies.task_routing.parts.knowledge_small import FIXED
-from studies.task_routing.parts.knowledge_sources import Source, sample
+from studies.task_routing.parts.knowledge_file import load, sample
+from studies.task_routing.parts.knowledge_sources import FIXED, Source
 from studies.task_routing.parts.knowledge_synthetic import synthetic
 from studies.task_routing.parts.template import END, OBJECT, SUBJECT, KnowledgeError, Template
 

@@ -13,7 +13,7 @@ from studies.task_routing.parts import task_training
 torch = pytest.importorskip("torch")
 
 from moestat.threads import one_thread  # noqa: E402
-from studies.task_routing.parts.knowledge_small import FIXED  # noqa: E402
+from studies.task_routing.parts.knowledge_sources import FIXED  # noqa: E402
 from studies.task_routing.parts.knowledge_synthetic import synthetic  # noqa: E402
 from studies.task_routing.parts.task_transformer import Shape, TaskTransformer  # noqa: E402
 from studies.task_routing.parts.transformer_gradient import Gradient, output_gradient  # noqa: E402

@@ -8,9 +8,15 @@ import numpy as np
 
 from studies.task_routing.parts.construction import memoriser
 from studies.task_routing.parts.construction import router as router_fit
-from studies.task_routing.parts.construction.forward import Construction, pattern_vectors
 from studies.task_routing.parts.construction.inputs import inputs, membership
-from studies.task_routing.parts.construction.model import Expert, Layout, Repairs, Theorem
+from studies.task_routing.parts.construction.model import (
+    Construction,
+    Expert,
+    Layout,
+    Repairs,
+    Theorem,
+    pattern_vectors,
+)
 from studies.task_routing.parts.knowledge import Knowledge
 from studies.task_routing.parts.template import OBJECT, SUBJECT, entity
 

@@ -26,9 +26,14 @@ from scipy.optimize import linprog
 from studies.task_routing.parts.construction import memoriser
 from studies.task_routing.parts.construction.build import DRAWS, draw_head, next_words, one_hot_embedding, table
 from studies.task_routing.parts.construction.check import Said, variation
-from studies.task_routing.parts.construction.forward import attention, block_one, pattern_vectors, token_classes
 from studies.task_routing.parts.construction.inputs import chunks, inputs
-from studies.task_routing.parts.construction.model import SHARPNESS
+from studies.task_routing.parts.construction.model import (
+    SHARPNESS,
+    attention,
+    block_one,
+    pattern_vectors,
+    token_classes,
+)
 from studies.task_routing.parts.knowledge import Knowledge, Prefixes
 from studies.task_routing.parts.template import SUBJECT
 

@@ -15,9 +15,9 @@ import numpy as np
 from studies.task_routing.parts.construction import router as router_fit
 from studies.task_routing.parts.construction.build import DRAWS
 from studies.task_routing.parts.construction.check import Said
-from studies.task_routing.parts.construction.forward import pattern_vectors
 from studies.task_routing.parts.construction.inputs import inputs, membership
 from studies.task_routing.parts.construction.isolated import Isolated, isolate
+from studies.task_routing.parts.construction.model import pattern_vectors
 from studies.task_routing.parts.knowledge import Knowledge, Prefixes
 
 
