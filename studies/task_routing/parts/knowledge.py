@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -83,8 +83,8 @@ class Prefixes:
         start = np.concatenate(([0], np.cumsum(counts)))
         within = np.arange(start[-1]) - np.repeat(start[:-1], counts)
         valid_token = self.valid_token[np.repeat(self.valid_start[rows], counts) + within]
-        by_row = (self.tokens, self.length, self.pattern, self.compatible)
-        return Prefixes(*(part[rows] for part in by_row), start, valid_token, self.patterns, self.pattern_tasks)
+        by_row = {name: getattr(self, name)[rows] for name in ("tokens", "length", "pattern", "compatible")}
+        return replace(self, **by_row, valid_start=start, valid_token=valid_token)
 
 
 @dataclass(frozen=True)

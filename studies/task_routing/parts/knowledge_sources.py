@@ -1,4 +1,4 @@
-"""Where a study takes its knowledge from: a small dataset by name, the generator, or a sample of the user's own file."""
+"""Where a study takes its knowledge from: a small dataset, the generator, or a sample of the user's own file."""
 
 from __future__ import annotations
 

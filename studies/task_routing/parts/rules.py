@@ -20,9 +20,8 @@ from moestat.study.spec import Claim
 def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", exact: Mapping[str, float] | None = None) -> Estimate:
     """Return the largest value of ``claim.variable`` over all datasets, and name what breaks the rule in the first.
 
-    See :func:`moestat.claims.rules.largest`. ``witness``: a text variable of the results that names what fails.
-    ``exact``: variables of the results and how large each may be, ``{"router_error": 1e-10}``; a dataset with a larger
-    one is not what the claim is about: it is told in the note and decides nothing.
+    ``witness``: a text variable that names what fails. ``exact``: variables and how large each may be; a dataset with a
+    larger one is not what the claim is about: it is told in the note and decides nothing.
     """
     here = {"arm": claim.arm, **claim.at}
     left_out = []
@@ -60,8 +59,7 @@ def neurons_over_bound(ds: xr.Dataset, claim: Claim, *, tasks: Mapping[str, int]
 def gap_for_its_share(ds: xr.Dataset, claim: Claim, *, share: str) -> Estimate:
     """Estimate the gap between two arms in ``claim.variable`` over ``share``, paired by replicate.
 
-    What silencing an expert costs grows with the share of its task that goes to it; over that share it is the cost of
-    what went there.
+    What silencing an expert costs grows with the share of its task that goes to it.
     """
     parts = variable(ds, claim.variable) / variable(ds, share)
     return paired_gap(ds.assign({claim.variable: parts}), claim, over=())

@@ -18,13 +18,13 @@ from moestat.replicates import Row, Streams, each
 from moestat.status import Status
 from studies.task_routing.parts import knowledge_sources
 from studies.task_routing.parts.construction import parity
-from studies.task_routing.parts.construction.arcs import find_star
+from studies.task_routing.parts.construction.arcs import find_star, in_words
 from studies.task_routing.parts.construction.build import build
-from studies.task_routing.parts.construction.check import Check, Model, check
+from studies.task_routing.parts.construction.check import Check, check
 from studies.task_routing.parts.construction.inputs import inputs
-from studies.task_routing.parts.construction.isolated import isolate
+from studies.task_routing.parts.construction.isolated import Isolated, isolate
 from studies.task_routing.parts.construction.memoriser import wrong_peaks
-from studies.task_routing.parts.construction.model import Repairs, cast
+from studies.task_routing.parts.construction.model import Construction, Repairs, cast
 from studies.task_routing.parts.construction.tables import build_tables
 from studies.task_routing.parts.knowledge import Knowledge
 from studies.task_routing.parts.knowledge_sources import Source
@@ -106,7 +106,7 @@ def run(s: Settings, streams: Streams) -> Row:
     source = s.source()
     knowledge = source.draw(streams("knowledge", **source.identity))
     rng, collision = streams("weights", **source.identity), np.nan
-    built: Model
+    built: Construction | Isolated
     if s.router == "tables":
         built = build_tables(knowledge, rng, epsilon=s.epsilon)
     elif s.router == "none":
@@ -135,7 +135,7 @@ def _sizes(knowledge: Knowledge, widths: np.ndarray, coordinates: int, facts: di
     patterns, neurons = len(inputs(knowledge).patterns), facts.get("neurons", int(widths.sum()))
     bounds = np.array([longest * len(task.templates) + knowledge.max_table for task in knowledge.tasks])
     per_complexity = widths / np.array([task.complexity for task in knowledge.tasks])
-    star = find_star(knowledge.prefixes)
+    star = in_words(find_star(knowledge.prefixes), knowledge)
     return {
         "tokens": len(knowledge.vocabulary),
         "templates": len(knowledge.templates),
@@ -152,8 +152,8 @@ def _sizes(knowledge: Knowledge, widths: np.ndarray, coordinates: int, facts: di
         "neurons": neurons,
         "neurons_ratio": neurons / (block + knowledge.max_table * len(knowledge.tasks)),
         "plane_wrong": wrong_peaks(len(knowledge.vocabulary)),
-        "not_arcs": int(star is not None),
-        "not_arcs_at": star.words(knowledge) if star else "",
+        "not_arcs": int(star != ""),
+        "not_arcs_at": star,
     }
 
 

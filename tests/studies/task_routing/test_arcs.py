@@ -45,10 +45,10 @@ def test_no_order_of_the_tokens_makes_all_sets_of_a_star_arcs(n):
 @given(st.lists(st.frozensets(st.integers(0, 8), min_size=1), min_size=1, max_size=12))
 def test_the_search_agrees_with_trying_all_threes(sets):
     found = find_star(prefixes(*sets))
-    assert (found is not None) == any(is_star(*three) for three in itertools.combinations(sets, 3))
-    if found is not None:
-        assert is_star(*(sets[row] for row in found.rows))
-        assert all(found.token in sets[row] for row in found.rows)
+    assert bool(found) == any(is_star(*three) for three in itertools.combinations(sets, 3))
+    if found:
+        *rows, token = found
+        assert is_star(*(sets[row] for row in rows)) and all(token in sets[row] for row in rows)
 
 
 def test_level_sets_of_logits_in_a_plane_are_arcs():
@@ -142,6 +142,6 @@ def signed_sum(rng, bits, heads, size=4):
 
 @pytest.mark.parametrize(("bits", "heads"), [(2, 1), (3, 2), (4, 3), (1, 1), (2, 2), (3, 3)])
 def test_positive_combinations_of_what_the_router_sees_of_both_tasks_are_equal_with_more_words_than_heads(bits, heads):
-    """So no linear router scores all prefixes of one task above all of the other, exactly; as many heads as words do."""
+    """So no linear router scores all prefixes of one task above all of the other; a head for each word does."""
     rng = np.random.default_rng(bits)
     assert [any(signed_sum(rng, bits, heads)) for _ in range(3)] == [heads >= bits] * 3

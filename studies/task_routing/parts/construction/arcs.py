@@ -13,7 +13,6 @@ order the tokens stand on the polygon. A star is enough for that, not necessary.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 from studies.task_routing.parts.knowledge import Knowledge, Prefixes
 
@@ -23,24 +22,8 @@ MOST_THREES = 2_000_000
 """Threes that are tried in all."""
 
 
-@dataclass(frozen=True)
-class Star:
-    """Three prefixes whose valid next tokens are not all arcs of a polygon."""
-
-    rows: tuple[int, int, int]  # rows of the prefixes
-    token: int  # token that is valid after all three
-
-    def words(self, knowledge: Knowledge) -> str:
-        """Name the three prefixes and the token that may follow them all."""
-        first, second, third = (f"[{knowledge.decode(knowledge.prefixes.tokens[row])}]" for row in self.rows)
-        return (
-            f"{first}, {second} and {third} may each go on with {knowledge.vocabulary[self.token]} and with a token of "
-            "their own"
-        )
-
-
-def find_star(prefixes: Prefixes) -> Star | None:
-    """Return three prefixes whose valid sets share a token and each have one of their own; ``None`` if none is found.
+def find_star(prefixes: Prefixes) -> tuple[int, ...]:
+    """Return the rows of three prefixes whose valid sets share a token, and that token; nothing if none are found.
 
     Equal sets count once, at the shortest prefix. A star may be missed where very many sets share each token.
     """
@@ -61,5 +44,14 @@ def find_star(prefixes: Prefixes) -> Star | None:
     threes = ((token, three) for token, sets in sorted(holding.items()) for three in itertools.combinations(sets, 3))
     for token, ((i, a), (j, b), (k, c)) in itertools.islice(threes, MOST_THREES):
         if a & ~(b | c) and b & ~(a | c) and c & ~(a | b):
-            return Star((i, j, k), token)
-    return None
+            return i, j, k, token
+    return ()
+
+
+def in_words(star: tuple[int, ...], knowledge: Knowledge) -> str:
+    """Name the three prefixes of a star and the token that may follow them all; empty if there is none."""
+    if not star:
+        return ""
+    first, second, third = (f"[{knowledge.decode(knowledge.prefixes.tokens[row])}]" for row in star[:3])
+    token = knowledge.vocabulary[star[3]]
+    return f"{first}, {second} and {third} may each go on with {token} and with a token of their own"

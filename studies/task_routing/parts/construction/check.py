@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,23 +24,16 @@ class Said:
     """(B,) dense model: largest total variation distance to what the circuit of a task that generates it says alone."""
 
 
-class Model(Protocol):
+@dataclass(frozen=True)
+class Model:
     """A constructed transformer."""
 
-    @property
-    def knowledge(self) -> Knowledge:
-        """The dataset."""
-
-    @property
-    def epsilon(self) -> float:
-        """Probability that may be lost on invalid tokens."""
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What is counted in the weights, by the names of the results; ``widths`` (K,): neurons of the experts."""
+    knowledge: Knowledge
+    epsilon: float  # probability that may be lost on invalid tokens
 
     def say(self, prefixes: Prefixes) -> Said:
-        """Run the model at the last position of some prefixes."""
+        """Run it at the last position of some prefixes; the circuit of a task sets all neurons but its own to zero."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from scipy.optimize import linprog
 
 from studies.task_routing.parts.construction import memoriser
 from studies.task_routing.parts.construction.build import DRAWS, draw_head, next_words, one_hot_embedding, table
-from studies.task_routing.parts.construction.check import Said, variation
+from studies.task_routing.parts.construction.check import Model, Said, variation
 from studies.task_routing.parts.construction.inputs import chunks, inputs
 from studies.task_routing.parts.construction.model import (
     SHARPNESS,
@@ -50,11 +50,9 @@ class NoFaceError(ValueError):
 
 
 @dataclass(frozen=True)
-class Isolated:
+class Isolated(Model):
     """The weights. The neuron of a pattern is ``relu(z1 @ face - offset + a2 @ code + bias)``, and y is their sum."""
 
-    knowledge: Knowledge
-    epsilon: float
     embedding: np.ndarray  # (classes, c) block-1 embedding
     positions: np.ndarray  # (L, c)
     queries: np.ndarray  # (1, c, 16) of the content head
@@ -112,7 +110,7 @@ class Isolated:
         return memoriser.parabola_scale(n, self.epsilon) * (level[:, None] * basis[:, 0] + basis[:, 1])
 
     def say(self, prefixes: Prefixes) -> Said:
-        """Run the model on prefixes, and every circuit, which keeps its own neurons and sets all others to zero."""
+        """Run the model on prefixes, and every circuit."""
         hidden = self.hidden(prefixes.tokens, *self.seen(prefixes.tokens, prefixes.length))
         row, neuron = np.nonzero(hidden)
         value, count = hidden[row, neuron], len(prefixes)

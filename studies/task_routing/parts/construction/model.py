@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from studies.task_routing.parts.construction.check import Said, variation
+from studies.task_routing.parts.construction.check import Model, Said, variation
 from studies.task_routing.parts.construction.inputs import inputs
 from studies.task_routing.parts.construction.memoriser import Memoriser
 from studies.task_routing.parts.knowledge import Knowledge, Prefixes
@@ -98,13 +98,11 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Construction:
+class Construction(Model):
     """The constructed transformer, and in ``facts`` what was counted on the way, by the names of the results."""
 
-    knowledge: Knowledge
     theorem: Theorem
     repairs: Repairs
-    epsilon: float
     layout: Layout
     embedding: np.ndarray  # (classes, c) block-1 embedding of a word, or of any entity (the last row)
     positions: np.ndarray  # (L, c) block-1 position embedding
@@ -124,7 +122,7 @@ class Construction:
     facts: dict[str, Any]
 
     def say(self, prefixes: Prefixes) -> Said:
-        """Run it on prefixes; the circuit of a task keeps its own neurons and sets all others to zero."""
+        """Run it on prefixes, task by task."""
         expert, active, outputs, residual = self.forward(prefixes.tokens, prefixes.length)
         whole = plane_point(outputs, residual)
         logits, distance = self.logits(whole), np.zeros(len(prefixes))
@@ -226,15 +224,23 @@ def block_one(
     return z
 
 
-def pattern_vectors(knowledge: Knowledge, *weights: np.ndarray, **how: Any) -> np.ndarray:
-    """Return block 1 (M, used) of every pattern; what follows ``length`` in :func:`block_one` is given."""
+def pattern_vectors(
+    knowledge: Knowledge,
+    embedding: np.ndarray,
+    positions: np.ndarray,
+    queries: np.ndarray,
+    keys: np.ndarray,
+    mixes: tuple[np.ndarray, ...] = (),
+    apart: bool = True,
+) -> np.ndarray:
+    """Return block 1 (M, used) of every pattern."""
     patterns = inputs(knowledge).patterns
     words = len(knowledge.words)
     classes = np.zeros((len(patterns), knowledge.max_length), dtype=np.int64)
     for row, pattern in enumerate(patterns):
         classes[row, : len(pattern)] = [knowledge.token_id.get(token, words) for token in pattern]
     length = np.array([len(pattern) for pattern in patterns])
-    return block_one(classes, length, *weights, **how)
+    return block_one(classes, length, embedding, positions, queries, keys, mixes, apart)
 
 
 def token_classes(knowledge: Knowledge, tokens: np.ndarray) -> np.ndarray:

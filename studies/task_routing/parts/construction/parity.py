@@ -1,10 +1,9 @@
 """Why no number of attention heads is enough for a linear router on every dataset.
 
-Let the prefixes of ``knowledge_sources.parity`` be words a_1, ..., a_m and a last word that is always the same. A softmax
-head at that last word is N(a) / D(a), where both are sums over positions of functions of one word each, and D > 0, for
-all weights. What the router sees is the sum of H heads and of the last word's embedding. Times the product of all D it
-is a polynomial in which every term knows at most H of the words. For m > H its sum over all prefixes with the signs of
-the parity is therefore zero:
+Let prefixes be words a_1, ..., a_m and a last word that is always the same. A softmax head at that last word is
+N(a) / D(a), both sums over positions of functions of one word, D > 0, for all weights. What the router sees is the sum
+of H heads and of the last word's embedding. Times the product of all D it is a polynomial in which every term knows at
+most H of the words. For m > H its sum over all prefixes with the signs of the parity is therefore zero:
 
     sum over even a of lambda(a) z(a) = sum over odd a of lambda(a) z(a),    lambda = product of the D > 0.
 
