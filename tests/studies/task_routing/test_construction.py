@@ -44,20 +44,20 @@ def attend(scores, values):
 
 def textbook(c, tokens):
     """Logits and expert after some tokens: definitions A.1, A.2 and section 3.2, position by position."""
-    words, used, size = len(c.knowledge.words), len(c.router_template), c.embedding.shape[1]
+    words, used, size = len(c.knowledge.words), len(c.router_template), c.content.embedding.shape[1]
     layout, second = c.layout, slice(used, used + c.layout.size)
     a = np.zeros((len(tokens), used + layout.size))
     for i, token in enumerate(tokens):
-        a[i, :size] = c.embedding[min(token, words)] + c.positions[i]
+        a[i, :size] = c.content.embedding[min(token, words)] + c.content.positions[i]
         b = a[i, second]
         b[:3] = i + 1, token >= words, c.entity_number[token]
         b[layout.member] = c.entity_member[token, : layout.members]
     z, last = a[-1].copy(), a[-1]
-    own = len(c.queries) - len(c.mixes)
-    for h, (query, key) in enumerate(zip(c.queries, c.keys, strict=True)):
+    own = len(c.content.queries) - len(c.content.mixes)
+    for h, (query, key) in enumerate(zip(c.content.queries, c.content.keys, strict=True)):
         said = attend([(x[:size] @ key) @ (last[:size] @ query) for x in a], a[:, :size])
         place = (h + c.repairs.reserved) * size
-        z[:used] += said @ c.mixes[h - own] if h >= own else np.pad(said, (place, used - place - size))
+        z[:used] += said @ c.content.mixes[h - own] if h >= own else np.pad(said, (place, used - place - size))
     index, entity = a[:, used + layout.position], a[:, used + layout.is_entity]
     scores = SHARPNESS * ((c.knowledge.max_length + 1) * entity - c.repairs.first_entity * index) * index[-1]
     said = attend(scores, a[:, second])
@@ -97,10 +97,14 @@ def test_what_is_said_is_what_the_textbook_transformer_says(theorem, repairs, si
 
 def textbook_isolated(model, tokens):
     """Logits and expert after some tokens of the models whose embedding holds the tables, position by position."""
-    words, c, routed = len(model.knowledge.words), model.embedding.shape[1], hasattr(model, "member")
-    a = np.array([model.embedding[min(token, words)] + model.positions[i] for i, token in enumerate(tokens)])
+    words, c, routed = len(model.knowledge.words), model.content.embedding.shape[1], hasattr(model, "member")
+    a = np.array(
+        [model.content.embedding[min(token, words)] + model.content.positions[i] for i, token in enumerate(tokens)]
+    )
     index, entity = np.arange(len(tokens)) + 1.0, np.array(tokens) >= words
-    z1 = np.concatenate((a[-1], attend([(x @ model.keys[0]) @ (a[-1] @ model.queries[0]) for x in a], a)))
+    z1 = np.concatenate(
+        (a[-1], attend([(x @ model.content.keys[0]) @ (a[-1] @ model.content.queries[0]) for x in a], a))
+    )
     scores = SHARPNESS * ((model.knowledge.max_length + 1) * entity - index) * len(tokens)
     said, expert = attend(scores, model.values[tokens]), 0
     if routed:
@@ -142,7 +146,7 @@ def test_every_bullet_where_the_embedding_holds_the_tables(name, make):
         # the bound of the theorem, and the smaller one of these weights, which the tables do not enter
         assert neurons <= knowledge.max_length * len(task.templates) + knowledge.max_table
         assert neurons <= sum(len(template) - 1 for template in task.templates)
-    used = 2 * built.embedding.shape[1] + 2 * built.values.shape[1] + 4
+    used = 2 * built.content.embedding.shape[1] + 2 * built.values.shape[1] + 4
     assert built.facts["coordinates"] == used + (members(knowledge) if make is build_tables else 0)
     some = every.take(np.arange(0, len(every), 1 + len(every) // 40))
     said = built.say(some)

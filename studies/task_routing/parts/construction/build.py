@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from studies.task_routing.parts.construction import memoriser
 from studies.task_routing.parts.construction import router as router_fit
+from studies.task_routing.parts.construction.content import DRAWS, KEY_SIZE, Content, draw_head, one_hot_embedding
 from studies.task_routing.parts.construction.inputs import inputs, membership
 from studies.task_routing.parts.construction.model import (
     Construction,
@@ -15,15 +16,11 @@ from studies.task_routing.parts.construction.model import (
     Layout,
     Repairs,
     Theorem,
-    pattern_vectors,
 )
 from studies.task_routing.parts.knowledge import Knowledge
 from studies.task_routing.parts.template import OBJECT, SUBJECT, entity
 
 MENDED = Repairs()
-KEY_SIZE = 16
-DRAWS = 8
-"""Queries and keys that are tried until the argmax router exists; one generic draw is enough as a rule."""
 
 
 def build(
@@ -39,8 +36,7 @@ def build(
 
     ``rng`` draws queries, keys and directions. ``router``: the linear map that comes closest to the one-hot vectors of
     the proof, or, with two heads as the theorem has it, one whose argmax is right after every prefix, where one exists.
-    Block 1 of a prefix depends on its pattern alone, so router and experts are fitted to one vector per pattern. No
-    neuron is needed for whole sentences, since nothing follows.
+    Router and experts are fitted to one vector per pattern. No neuron is needed for whole sentences: nothing follows.
     """
     n, words, tasks = len(knowledge.vocabulary), len(knowledge.words), len(knowledge.tasks)
     layout, block = Layout.of(tasks, repairs.reserved), knowledge.max_length * len(knowledge.templates)
@@ -52,20 +48,20 @@ def build(
     patterns = inputs(knowledge).pattern_tasks
     goes_on = np.arange(len(patterns)) < len(knowledge.prefixes.patterns)
     asked = router_fit.conditions(inputs(knowledge), member if repairs.subject_router else np.ones_like(member), words)
-    draws, router_error, mixes = 1, np.nan, ()
+    draws, router_error, size = 1, np.nan, embedding[0].shape[1]
     if router == "argmax":
         for draws in range(1, DRAWS + 1):  # noqa: B007
-            queries, keys = draw_head(embedding[0].shape[1], rng)
-            vectors = pattern_vectors(knowledge, *embedding, queries, keys, apart=repairs.reserved)
+            content = Content(*embedding, *draw_head(size, rng), apart=repairs.reserved)
+            vectors = content.of_patterns(knowledge)
             weights, separable = router_fit.argmax(vectors, tasks, asked)
             if separable:
                 break
         router_member = router_fit.member_weight(vectors @ weights)
     else:
-        queries, keys, mixes, vectors = _independent(knowledge, embedding, room, rng, repairs)
+        content, vectors = _independent(knowledge, embedding, room, rng, repairs)
         weights, router_error = router_fit.one_hot(vectors, patterns)
         separable, router_member = bool(asked.met(vectors @ weights).all()), 0.5
-    head = pattern_vectors(knowledge, *embedding, queries[:1], keys[:1])[:, embedding[0].shape[1] :]
+    head = Content(*embedding, content.queries[:1], content.keys[:1]).of_patterns(knowledge)[:, size:]
 
     basis = memoriser.plane(n)
     experts, errors = [], []
@@ -88,13 +84,9 @@ def build(
         repairs=repairs,
         epsilon=epsilon,
         layout=layout,
-        embedding=embedding[0],
-        positions=embedding[1],
+        content=content,
         entity_number=number,
         entity_member=member,
-        queries=queries,
-        keys=keys,
-        mixes=mixes,
         router_template=weights,
         router_member=router_member if repairs.subject_router else 0.0,
         gates=np.array([_gate(e, vectors) for e in experts]),
@@ -102,7 +94,7 @@ def build(
         output=memoriser.scale(n, epsilon) * basis,
         leak=leak,
         facts={
-            "heads": len(queries) + 1,
+            "heads": len(content.queries) + 1,
             "widths": np.array([e.template.width + e.dictionary.width for e in experts]),
             "coordinates": used + layout.size + layout.plane,
             # of block 1 over all patterns: what the router can use, the residual stream included
@@ -118,37 +110,17 @@ def build(
     )
 
 
-def one_hot_embedding(knowledge: Knowledge, room: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return block-1 embeddings of the token classes and of the positions in at most ``room`` coordinates.
-
-    One-hot vectors where these fit; else their image under a generic map with orthonormal columns.
-    """
-    classes, length = len(knowledge.words) + 1, knowledge.max_length  # entities share the last class
-    size = classes + length
-    embedding, positions = np.eye(classes, size), np.eye(length, size, k=classes)
-    if size > room:
-        generic = np.linalg.qr(rng.standard_normal((size, size)))[0][:, :room]
-        embedding, positions = embedding @ generic, positions @ generic
-    return embedding, positions
-
-
-def draw_head(size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw generic queries and keys (1, size, KEY_SIZE) of one content head."""
-    queries, keys = rng.standard_normal((2, 1, size, KEY_SIZE)) / KEY_SIZE**0.25
-    return queries, keys
-
-
 def _independent(
     knowledge: Knowledge,
     embedding: tuple[np.ndarray, np.ndarray],
     room: int,
     rng: np.random.Generator,
     repairs: Repairs,
-) -> tuple[Any, ...]:
-    """Draw generic content heads, one or as many as make the router's inputs independent.
+) -> tuple[Content, np.ndarray]:
+    """Draw generic content heads, one or as many as make the router's inputs independent, and these (M, used).
 
     A head writes into coordinates of its own while block 1 has ``room`` for them, after that into a generic mixture
-    of all coordinates. Returns queries, keys, mixes, and the vectors of the patterns.
+    of all coordinates.
     """
     size, patterns = embedding[0].shape[1], len(inputs(knowledge).patterns)
     own = max(room // size - repairs.reserved, 1)
@@ -157,12 +129,13 @@ def _independent(
     while True:
         draw = draw_head(size, rng)
         queries, keys = np.concatenate((queries, draw[0])), np.concatenate((keys, draw[1]))
-        if queries.shape[0] > own:
+        if len(queries) > own:
             mixes = (*mixes, rng.standard_normal((size, max(room, size))) / np.sqrt(size))
-        vectors = pattern_vectors(knowledge, *embedding, queries, keys, mixes=mixes, apart=repairs.reserved)
+        content = Content(*embedding, queries, keys, mixes, repairs.reserved)
+        vectors = content.of_patterns(knowledge)
         rank = int(np.linalg.matrix_rank(vectors))
-        if not repairs.heads or rank == patterns or queries.shape[0] >= own + 4 + patterns // size:
-            return queries, keys, mixes, vectors
+        if not repairs.heads or rank == patterns or len(queries) >= own + 4 + patterns // size:
+            return content, vectors
 
 
 def _next_tokens(knowledge: Knowledge, task: int, basis: np.ndarray, repairs: Repairs) -> np.ndarray:

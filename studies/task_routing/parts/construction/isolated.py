@@ -24,16 +24,11 @@ import numpy as np
 from scipy.optimize import linprog
 
 from studies.task_routing.parts.construction import memoriser
-from studies.task_routing.parts.construction.build import DRAWS, draw_head, next_words, one_hot_embedding, table
+from studies.task_routing.parts.construction.build import next_words, table
 from studies.task_routing.parts.construction.check import Model, Said, variation
+from studies.task_routing.parts.construction.content import DRAWS, Content, attention, draw_head, one_hot_embedding
 from studies.task_routing.parts.construction.inputs import chunks, inputs
-from studies.task_routing.parts.construction.model import (
-    SHARPNESS,
-    attention,
-    block_one,
-    pattern_vectors,
-    token_classes,
-)
+from studies.task_routing.parts.construction.model import SHARPNESS
 from studies.task_routing.parts.knowledge import Knowledge, Prefixes
 from studies.task_routing.parts.template import SUBJECT
 
@@ -53,10 +48,7 @@ class NoFaceError(ValueError):
 class Isolated(Model):
     """The weights. The neuron of a pattern is ``relu(z1 @ face - offset + a2 @ code + bias)``, and y is their sum."""
 
-    embedding: np.ndarray  # (classes, c) block-1 embedding
-    positions: np.ndarray  # (L, c)
-    queries: np.ndarray  # (1, c, 16) of the content head
-    keys: np.ndarray  # (1, c, 16) of the content head
+    content: Content
     values: np.ndarray  # (n, v) levels that the subject's head passes on; 0 for no subject
     faces: np.ndarray  # (M, 2 c) of the patterns
     offsets: np.ndarray  # (M,)
@@ -92,8 +84,7 @@ class Isolated(Model):
 
     def seen(self, tokens: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return block 1 (B, 2 c) at the last position, and the attention (B, S) of the subject's head there."""
-        classes = token_classes(self.knowledge, tokens)
-        z1 = block_one(classes, length, self.embedding, self.positions, self.queries, self.keys)
+        z1 = self.content.of_tokens(self.knowledge, tokens, length)
         steps, is_entity = np.arange(tokens.shape[1]), tokens >= len(self.knowledge.words)
         scores = SHARPNESS * ((self.knowledge.max_length + 1) * is_entity - (steps + 1.0))
         return z1, attention(scores * length[:, None], steps < length[:, None])
@@ -137,9 +128,9 @@ def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 
     room = 2 * length * len(knowledge.templates) - 2 - 2 * values.shape[1] - 2 - reserved
     for draws in range(1, DRAWS + 1):
         size = max(room // 2, 1) if 2 * draws <= DRAWS else words + 1 + length
-        embedding, positions = one_hot_embedding(knowledge, size, rng)
-        queries, keys = draw_head(embedding.shape[1], rng)
-        vectors = pattern_vectors(knowledge, embedding, positions, queries, keys)
+        embedding = one_hot_embedding(knowledge, size, rng)
+        content = Content(*embedding, *draw_head(embedding[0].shape[1], rng))
+        vectors = content.of_patterns(knowledge)
         try:
             # the other patterns lie 2 or more below, and no number that is read is above 1
             faces = 2.0 * np.array([vertex(vectors, row, knowledge) for row in range(len(bias))])
@@ -149,7 +140,7 @@ def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 
             continue
         break
     offsets = np.sum(faces * vectors[: len(bias)], axis=1)
-    return Isolated(knowledge, epsilon, embedding, positions, queries, keys, values, faces, offsets, codes, bias, draws)
+    return Isolated(knowledge, epsilon, content, values, faces, offsets, codes, bias, draws)
 
 
 def next_token(knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray]:

@@ -17,9 +17,9 @@ from typing import Any, Literal
 import numpy as np
 
 from studies.task_routing.parts.construction.check import Model, Said, variation
-from studies.task_routing.parts.construction.inputs import inputs
+from studies.task_routing.parts.construction.content import Content, attention
 from studies.task_routing.parts.construction.memoriser import Memoriser
-from studies.task_routing.parts.knowledge import Knowledge, Prefixes
+from studies.task_routing.parts.knowledge import Prefixes
 
 Theorem = Literal["moe", "dense"]
 
@@ -104,14 +104,9 @@ class Construction(Model):
     theorem: Theorem
     repairs: Repairs
     layout: Layout
-    embedding: np.ndarray  # (classes, c) block-1 embedding of a word, or of any entity (the last row)
-    positions: np.ndarray  # (L, c) block-1 position embedding
+    content: Content
     entity_number: np.ndarray  # (n,) number of an entity in (0, 1], 0 for words
     entity_member: np.ndarray  # (n, K) membership, all ones for words
-    queries: np.ndarray  # (H, c, 16) of the content heads
-    keys: np.ndarray  # (H, c, 16) of the content heads
-    mixes: tuple[np.ndarray, ...]
-    """(c, used) output matrices of the last content heads, for which block 1 has no coordinates of their own left."""
     router_template: np.ndarray  # (used, K) router on block 1
     router_member: float  # router weight of the subject's membership
     gates: np.ndarray  # (K,) factor of the score that shuts off the neurons of a task (dense model)
@@ -144,8 +139,7 @@ class Construction(Model):
         stream (B, 2) add to the read-out.
         """
         c, layout = self, self.layout
-        classes = token_classes(c.knowledge, tokens)
-        z1 = block_one(classes, length, c.embedding, c.positions, c.queries, c.keys, c.mixes, c.repairs.reserved)
+        z1 = c.content.of_tokens(c.knowledge, tokens, length)
         z2 = subject(c, tokens, length)
         batch, tasks = tokens.shape[0], len(c.experts)
         template_score = z1 @ c.router_template
@@ -183,71 +177,6 @@ def plane_point(outputs: np.ndarray, residual: np.ndarray) -> np.ndarray:
     return total + residual
 
 
-def attention(scores: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return the softmax (B, S) of scores over the positions that are seen."""
-    scores = np.where(seen, scores, -np.inf)
-    weight = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weight /= weight.sum(axis=1, keepdims=True)
-    return np.asarray(weight)
-
-
-def block_one(
-    classes: np.ndarray,
-    length: np.ndarray,
-    embedding: np.ndarray,
-    positions: np.ndarray,
-    queries: np.ndarray,
-    keys: np.ndarray,
-    mixes: tuple[np.ndarray, ...] = (),
-    apart: bool = True,
-) -> np.ndarray:
-    """Block 1 after attention and residual at the last position: (B, used) for token classes (B, S).
-
-    ``apart``: the first head, too, has coordinates of its own, else it is added to the embedding of the last token.
-    """
-    seen = np.arange(classes.shape[1]) < length[:, None]
-    x = np.where(seen[..., None], embedding[classes] + positions[: classes.shape[1]], 0.0)
-    last = x[np.arange(classes.shape[0]), length - 1]
-    out = [last] if apart else []
-    for h, (query, key) in enumerate(zip(queries, keys, strict=True)):
-        # linear maps of a sum of two embeddings: looked up, not multiplied again for every prefix
-        looked_up = (embedding @ key)[classes] + (positions @ key)[: classes.shape[1]]
-        weight = attention(np.sum(looked_up * (last @ query)[:, None, :], axis=-1), seen)
-        head = (weight[:, None, :] @ x)[:, 0]
-        out.append(head if apart or h else head + last)
-    own = len(out) - len(mixes)
-    z = np.concatenate(out[:own], axis=1)
-    if mixes:
-        z = np.pad(z, ((0, 0), (0, mixes[0].shape[1] - z.shape[1])))
-        for head, mix in zip(out[own:], mixes, strict=True):
-            z = z + head @ mix
-    return z
-
-
-def pattern_vectors(
-    knowledge: Knowledge,
-    embedding: np.ndarray,
-    positions: np.ndarray,
-    queries: np.ndarray,
-    keys: np.ndarray,
-    mixes: tuple[np.ndarray, ...] = (),
-    apart: bool = True,
-) -> np.ndarray:
-    """Return block 1 (M, used) of every pattern."""
-    patterns = inputs(knowledge).patterns
-    words = len(knowledge.words)
-    classes = np.zeros((len(patterns), knowledge.max_length), dtype=np.int64)
-    for row, pattern in enumerate(patterns):
-        classes[row, : len(pattern)] = [knowledge.token_id.get(token, words) for token in pattern]
-    length = np.array([len(pattern) for pattern in patterns])
-    return block_one(classes, length, embedding, positions, queries, keys, mixes, apart)
-
-
-def token_classes(knowledge: Knowledge, tokens: np.ndarray) -> np.ndarray:
-    """Return the row of the block-1 embedding of tokens: entities share the last one."""
-    return np.where(tokens >= 0, np.minimum(tokens, len(knowledge.words)), 0)
-
-
 def subject(c: Construction, tokens: np.ndarray, length: np.ndarray) -> np.ndarray:
     """Block 2 after attention and residual at the last position: (B, size) for tokens (B, S)."""
     rows, steps = np.arange(tokens.shape[0]), np.arange(tokens.shape[1])
@@ -278,6 +207,6 @@ def cast(value: Any, dtype: type[np.floating]) -> Any:
         return value.astype(dtype) if value.dtype.kind == "f" else value
     if isinstance(value, tuple):
         return tuple(cast(part, dtype) for part in value)
-    if isinstance(value, Construction | Expert | Memoriser):
+    if isinstance(value, Construction | Content | Expert | Memoriser):
         return replace(value, **{field.name: cast(getattr(value, field.name), dtype) for field in fields(value)})
     return value

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from studies.task_routing.parts.construction import router as router_fit
-from studies.task_routing.parts.construction.build import DRAWS
 from studies.task_routing.parts.construction.check import Said
+from studies.task_routing.parts.construction.content import DRAWS
 from studies.task_routing.parts.construction.inputs import inputs, membership
 from studies.task_routing.parts.construction.isolated import Isolated, isolate
-from studies.task_routing.parts.construction.model import pattern_vectors
 from studies.task_routing.parts.knowledge import Knowledge, Prefixes
 
 
@@ -62,7 +61,7 @@ def build_tables(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: flo
     while not separable and draws < DRAWS:
         model = isolate(knowledge, rng, epsilon=epsilon, reserved=members(knowledge))
         draws += model.draws
-        vectors = pattern_vectors(knowledge, model.embedding, model.positions, model.queries, model.keys)
+        vectors = model.content.of_patterns(knowledge)
         weights, separable = router_fit.argmax(vectors, len(knowledge.tasks), asked)
     given = {field.name: getattr(model, field.name) for field in fields(model)} | {"draws": draws}
     return Tables(
