@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/task_routing.py            # about 60 CPU seconds
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/task_routing.py --large    # also 20x5x200 and 40x5x200
 
-Construction: build the weights of Theorem 4.2 and check every prefix (up to 50 000; float64). Training: one step (64 sentences, 5 experts, router loss) beside the
-same layer differentiated by autograd, which is what the training did before, and beside ``nn.MultiheadAttention``, a
+Construction: build the weights of Theorem 4.2 and check every prefix (up to 50 000; float64). Training: one step (64
+sentences, 5 experts, router loss) beside the same layer differentiated by autograd, and beside ``nn.MultiheadAttention``, a
 loop over experts and ``cross_entropy``. The floor is the three products of tokens, vocabulary and width that every step
 has (logits, and their gradient in both factors), without anything else. Best of five rounds, in which all take turns;
 CPU milliseconds of the process, one thread.
@@ -26,8 +26,9 @@ from moestat.training.vocabulary_loss import linear_cross_entropy
 from studies.task_routing.parts.construction.build import build
 from studies.task_routing.parts.construction.check import check
 from studies.task_routing.parts.knowledge_synthetic import synthetic
+from studies.task_routing.parts.task_training import Settings
 from studies.task_routing.parts.task_transformer import Shape, TaskTransformer
-from studies.task_routing.parts.transformer_training import Training, train
+from studies.task_routing.parts.transformer_training import train
 
 RESULTS = Path(__file__).parent / "results" / "task_routing.json"
 
@@ -127,7 +128,7 @@ def training(tasks: int, pairs: int, steps: int) -> dict[str, float]:
     rows = np.arange(64 * steps)
     tokens, length, task = (part[rows] for part in (sentences.tokens, sentences.length, sentences.task))
     shape = Shape(len(knowledge.vocabulary), knowledge.max_length, experts=5)
-    plan = Training(epochs=1, loss="router")
+    plan = Settings(epochs=1, loss="router")
 
     def model() -> TaskTransformer:
         return TaskTransformer(shape, np.random.default_rng(1))

@@ -136,12 +136,11 @@ def trained(s: Settings, streams: Streams) -> Trained:
     data = source.identity
     knowledge = source.draw(streams("knowledge", **data))
     split = {**data, "split": s.split, "test_share": s.test_share}
-    rows = training.holdout(knowledge.sentences, s.split, s.test_share, streams("split", **split))
+    rows = training.holdout(knowledge.sentences, s, streams("split", **split))
     shape = Shape(len(knowledge.vocabulary), knowledge.max_length, s.experts, s.width, s.hidden, s.heads)
     start = streams("start", tokens=shape.vocabulary, experts=shape.experts, width=shape.width)
     model = TaskTransformer(shape, start, gate=s.gate)
-    plan = training.Training(s.loss, s.weight, s.epochs, s.rate, s.decay, s.batch)
-    curve = training.train(model, knowledge.sentences, rows[0], plan, streams("batches", **split))
+    curve = training.train(model, knowledge.sentences, rows[0], s, streams("batches", **split))
     finite = bool(np.isfinite(curve).all())
     status = Status.CONVERGED if finite else Status.NOT_FINITE
     ending = {

@@ -98,13 +98,10 @@ def test_what_is_said_is_what_the_textbook_transformer_says(theorem, repairs, si
 def textbook_isolated(model, tokens):
     """Logits and expert after some tokens of the models whose embedding holds the tables, position by position."""
     words, c, routed = len(model.knowledge.words), model.content.embedding.shape[1], hasattr(model, "member")
-    a = np.array(
-        [model.content.embedding[min(token, words)] + model.content.positions[i] for i, token in enumerate(tokens)]
-    )
+    content = model.content
+    a = np.array([content.embedding[min(token, words)] + content.positions[i] for i, token in enumerate(tokens)])
     index, entity = np.arange(len(tokens)) + 1.0, np.array(tokens) >= words
-    z1 = np.concatenate(
-        (a[-1], attend([(x @ model.content.keys[0]) @ (a[-1] @ model.content.queries[0]) for x in a], a))
-    )
+    z1 = np.concatenate((a[-1], attend([(x @ content.keys[0]) @ (a[-1] @ content.queries[0]) for x in a], a)))
     scores = SHARPNESS * ((model.knowledge.max_length + 1) * entity - index) * len(tokens)
     said, expert = attend(scores, model.values[tokens]), 0
     if routed:

@@ -18,7 +18,6 @@ from studies.task_routing.parts.knowledge_synthetic import synthetic  # noqa: E4
 from studies.task_routing.parts.task_transformer import Shape, TaskTransformer  # noqa: E402
 from studies.task_routing.parts.transformer_gradient import Gradient, output_gradient  # noqa: E402
 from studies.task_routing.parts.transformer_training import (  # noqa: E402
-    Training,
     complete,
     experts_chosen,
     holdout,
@@ -117,12 +116,12 @@ def test_output_gradient_where_every_logit_is_far_below_zero():
 def test_holdout_by_sentences_and_by_pairs():
     rows = synthetic(np.random.default_rng(0), 4, 5, 20).sentences
     for split in ("sentences", "pairs"):
-        kept, out = holdout(rows, split, 0.2, np.random.default_rng(1))
+        kept, out = holdout(rows, task_training.Settings(split=split), np.random.default_rng(1))
         assert np.array_equal(np.sort(np.concatenate((kept, out))), np.arange(400))
         assert out.shape == (80,)
     pairs = {(rows.task[i], rows.pair[i]) for i in kept} & {(rows.task[i], rows.pair[i]) for i in out}
     assert not pairs
-    kept, out = holdout(rows, "sentences", 0.2, np.random.default_rng(1))
+    kept, out = holdout(rows, task_training.Settings(), np.random.default_rng(1))
     assert {(rows.task[i], rows.pair[i]) for i in kept} & {(rows.task[i], rows.pair[i]) for i in out}
 
 
@@ -132,7 +131,7 @@ def test_training_learns_the_example_and_completes_it():
     everything = np.arange(rows.length.shape[0])
     with one_thread():
         model = TaskTransformer(Shape(len(knowledge.vocabulary), knowledge.max_length, 2), np.random.default_rng(0))
-        plan = Training(loss="router", epochs=150, batch=2, decay=0.99)
+        plan = task_training.Settings(loss="router", epochs=150, batch=2, decay=0.99)
         curve = train(model, rows, everything, plan, np.random.default_rng(1))
         done = complete(model, rows.tokens, np.ones(4, dtype=np.int64), knowledge.token_id["."])
         expert = experts_chosen(model, rows, everything)
@@ -151,13 +150,6 @@ SMALL = {"tasks": 4, "templates": 3, "pairs": 12, "experts": 2, "epochs": 12, "c
 cell = partial(cell_of, task_training, **SMALL)
 
 
-def test_router_loss_aligns_experts_with_tasks():
-    router = task_training.run(cell(loss="router", epochs=40), [0])
-    plain = task_training.run(cell(loss="ce", epochs=40), [0])
-    assert router["mutual_information"].item() > plain["mutual_information"].item() + 0.3
-    assert router["routed_as_asked"].item() > 0.9
-
-
 def test_one_expert_has_nothing_to_route():
     # both auxiliary losses are then constant, so that the studies leave one expert out
     runs = [task_training.run(cell(loss=loss, experts=1, epochs=2), [0]) for loss in ("ce", "load_balance", "router")]
@@ -165,14 +157,6 @@ def test_one_expert_has_nothing_to_route():
         assert found["usage_entropy"].item() == found["mutual_information"].item() == 0.0
         assert np.array_equal(found["accuracy"], runs[0]["accuracy"])
         np.testing.assert_allclose(found["curve"], runs[0]["curve"], rtol=1e-12)
-
-
-def test_a_held_out_fact_cannot_be_recalled():
-    settings = {"epochs": 40, "completions": 250, "tasks": 3, "pairs": 30}
-    seen = task_training.run(cell(**settings), [0])
-    unseen = task_training.run(cell(**settings, split="pairs"), [0])
-    recall = [found["accuracy_by_cut"].sel(cut="recall").item() for found in (seen, unseen)]
-    assert recall[1] < 0.5 * recall[0]
 
 
 def say(model, tokens):
@@ -192,7 +176,7 @@ def trained():
             model,
             knowledge.sentences,
             rows[::2],
-            Training(loss="router", epochs=14, batch=16),
+            task_training.Settings(loss="router", epochs=14, batch=16),
             np.random.default_rng(2),
         )
     return knowledge, model, rows[1::2]
