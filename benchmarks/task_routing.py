@@ -4,8 +4,8 @@
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/task_routing.py --large    # also 20x5x200 and 40x5x200
 
 Construction: build the weights of Theorem 4.2 and check every prefix (up to 50 000; float64). Training: one step (64
-sentences, 5 experts, router loss) beside the same layer differentiated by autograd, and beside ``nn.MultiheadAttention``, a
-loop over experts and ``cross_entropy``. The floor is the three products of tokens, vocabulary and width that every step
+sentences, 5 experts, router loss) beside the same layer differentiated by autograd, and beside
+``nn.MultiheadAttention``, a loop over experts and ``cross_entropy``. The floor is the three products of tokens, vocabulary and width that every step
 has (logits, and their gradient in both factors), without anything else. Best of five rounds, in which all take turns;
 CPU milliseconds of the process, one thread.
 """

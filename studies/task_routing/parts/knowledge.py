@@ -141,11 +141,8 @@ class Knowledge:
         return {token: i for i, token in enumerate(self.vocabulary)}
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
-        """Return token ids; a token that is not in the vocabulary is refused."""
-        try:
-            return np.array([self.token_id[token] for token in tokens], dtype=np.int64)
-        except KeyError as error:
-            raise KnowledgeError(f"token {error.args[0]!r} is not in the vocabulary of this dataset") from None
+        """Return token ids."""
+        return np.array([self.token_id[token] for token in tokens], dtype=np.int64)
 
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
         """Return the text of token ids; padding (-1) is left out."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from moestat import data_file
+from moestat.experiment import SettingsModel
 from studies.task_routing.parts.knowledge import Knowledge, Task
 from studies.task_routing.parts.knowledge_file import load, sample
 from studies.task_routing.parts.knowledge_synthetic import synthetic
@@ -89,38 +91,48 @@ def named(size: str, rng: np.random.Generator) -> Knowledge:
     return FIXED[size] if size in FIXED else parity(int(size.removeprefix("parity-")))
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where a study takes its knowledge from.
+class KnowledgeSettings(SettingsModel):
+    """Settings of where the knowledge of a replicate comes from."""
 
-    ``size``: tasks x templates x pairs, such as ``"10x5x200"``, or the name of a small dataset. ``file``: the user's
-    own, of which a sample is drawn, and ``file_sha256`` its digest; the other options are those of the generator.
-    """
+    shared_subjects: float = Field(0.1, ge=0, le=1, description="ours: share of subjects from a pool of all tasks")
+    subject_first: float = Field(0.6, ge=0, le=1, description="ours: share of templates that start with the subject")
+    file: str = Field("", description="the user's own JSON lines; synthetic knowledge when empty")
+    file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
 
-    OPTIONS: ClassVar = ("file", "file_sha256", "shared_subjects", "subject_first", "shared_templates")
+    @model_validator(mode="before")
+    @classmethod
+    def _file(cls, given: Any) -> Any:
+        return data_file.with_digest(given)
 
-    size: str
-    file: str = ""
-    file_sha256: str = ""
-    shared_subjects: float = 0.1
-    subject_first: float = 0.6
-    shared_templates: int = 0
+    @property
+    def dataset(self) -> str:
+        """Tasks x templates x pairs, such as ``"10x5x200"``, or the name of a small dataset."""
+        raise NotImplementedError
 
     @property
     def identity(self) -> dict[str, object]:
         """What the draw depends on, to be used as the identity of its random stream."""
-        if is_name(self.size):
-            return {"size": self.size}
-        names = self.OPTIONS[1:2] if self.file else self.OPTIONS[2:]
-        return {"size": self.size} | {name: getattr(self, name) for name in names}
+        if is_name(self.dataset):
+            return {"size": self.dataset}
+        return {"size": self.dataset} | ({"file_sha256": self.file_sha256} if self.file else self._generator)
+
+    @property
+    def _generator(self) -> dict[str, Any]:
+        names = ("shared_subjects", "subject_first", "shared_templates")
+        return {name: getattr(self, name, 0) for name in names}
 
     def draw(self, rng: np.random.Generator) -> Knowledge:
-        """Return the knowledge."""
-        if is_name(self.size):
-            return named(self.size, rng)
-        sizes = tuple(map(int, self.size.split("x")))
+        """Return the knowledge: a small dataset, one of the generator's, or a sample of the user's own."""
+        if is_name(self.dataset):
+            return named(self.dataset, rng)
+        sizes = tuple(map(int, self.dataset.split("x")))
         if not self.file:
-            return synthetic(rng, *sizes, **{name: getattr(self, name) for name in self.OPTIONS[2:]})
+            return synthetic(rng, *sizes, **self._generator)
         knowledge = load(self.file)
         data_file.check(self.file, self.file_sha256)
         return sample(knowledge, rng, *sizes)
+
+
+def read_data(settings: Mapping[str, Any]) -> None:
+    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
+    load(settings["file"])

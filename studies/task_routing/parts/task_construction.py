@@ -12,8 +12,6 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from moestat.data_file import with_digest
-from moestat.experiment import SettingsModel
 from moestat.replicates import Row, Streams, each
 from moestat.status import Status
 from studies.task_routing.parts import knowledge_sources
@@ -27,13 +25,13 @@ from studies.task_routing.parts.construction.memoriser import wrong_peaks
 from studies.task_routing.parts.construction.model import Construction, Repairs, cast
 from studies.task_routing.parts.construction.tables import build_tables
 from studies.task_routing.parts.knowledge import Knowledge
-from studies.task_routing.parts.knowledge_sources import Source
-from studies.task_routing.parts.task_training import read_data as read_data
+from studies.task_routing.parts.knowledge_sources import KnowledgeSettings
+from studies.task_routing.parts.knowledge_sources import read_data as read_data
 
 VERSION = 1
 
 
-class Settings(SettingsModel):
+class Settings(KnowledgeSettings):
     """Settings of a cell."""
 
     size: str = Field("10x5x50", description="tasks x templates per task x pairs per task, or a small dataset by name")
@@ -50,16 +48,12 @@ class Settings(SettingsModel):
     precision: Literal["float64", "float32"] = "float64"
     """Of the arithmetic."""
     max_prefixes: int = Field(50_000, ge=1, description="with more prefixes a random sample of this size is checked")
-    shared_subjects: float = Field(0.1, ge=0, le=1, description="share of subjects drawn from a pool of all tasks")
-    subject_first: float = Field(0.6, ge=0, le=1, description="share of templates that start with the subject")
     shared_templates: int = Field(0, ge=0, description="templates of each task that all tasks have in common")
-    file: str = Field("", description="the user's own JSON lines; synthetic knowledge when empty")
-    file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _file(cls, given: Any) -> Any:
-        return with_digest(given)
+    @property
+    def dataset(self) -> str:
+        """The size."""
+        return self.size
 
     @field_validator("size")
     @classmethod
@@ -87,10 +81,6 @@ class Settings(SettingsModel):
             raise ValueError(f"router {self.router!r} goes with repairs 'all' and precision 'float64'")
         return self
 
-    def source(self) -> Source:
-        """Return where the knowledge comes from."""
-        return Source(self.size, **{name: getattr(self, name) for name in Source.OPTIONS})
-
 
 @each()
 def run(s: Settings, streams: Streams) -> Row:
@@ -103,9 +93,8 @@ def run(s: Settings, streams: Streams) -> Row:
     ``parity-m``, see :mod:`studies.task_routing.parts.construction.parity`. ``not_arcs``: whether three valid sets were
     found that are not all arcs of a polygon of tokens, :mod:`studies.task_routing.parts.construction.arcs`.
     """
-    source = s.source()
-    knowledge = source.draw(streams("knowledge", **source.identity))
-    rng, collision = streams("weights", **source.identity), np.nan
+    knowledge = s.draw(streams("knowledge", **s.identity))
+    rng, collision = streams("weights", **s.identity), np.nan
     built: Construction | Isolated
     if s.router == "tables":
         built = build_tables(knowledge, rng, epsilon=s.epsilon)
@@ -117,8 +106,8 @@ def run(s: Settings, streams: Streams) -> Row:
         built = cast(built, np.float32) if s.precision == "float32" else built
         if s.size.startswith("parity-"):
             bits = int(s.size.removeprefix("parity-"))
-            collision = parity.distance(bits, 2, streams("collision", **source.identity))
-    found = check(built, streams("prefixes", **source.identity), most=s.max_prefixes)
+            collision = parity.distance(bits, 2, streams("collision", **s.identity))
+    found = check(built, streams("prefixes", **s.identity), most=s.max_prefixes)
     facts = dict.fromkeys(OWN, np.nan) | built.facts
     sizes = _sizes(knowledge, facts.pop("widths"), facts.pop("coordinates"), facts)
     counts = _findings(found, knowledge, s.theorem)

@@ -15,8 +15,8 @@ import numpy as np
 from moestat.experiment import require_torch
 from moestat.replicates import Row, Streams, each
 from moestat.threads import one_thread
+from studies.task_routing.parts.knowledge_sources import read_data as read_data
 from studies.task_routing.parts.task_training import Settings as Settings
-from studies.task_routing.parts.task_training import read_data as read_data
 from studies.task_routing.parts.task_training import trained
 
 VERSION = 1

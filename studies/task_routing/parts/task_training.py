@@ -8,21 +8,20 @@ points, and only means over seeds are comparable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from moestat.data_file import with_digest
-from moestat.experiment import SettingsModel, require_torch
+from moestat.experiment import require_torch
 from moestat.losses import routing
 from moestat.replicates import Row, Streams, each
 from moestat.status import Status
 from moestat.threads import one_thread
 from studies.task_routing.parts.knowledge import Knowledge
-from studies.task_routing.parts.knowledge_sources import Source
+from studies.task_routing.parts.knowledge_sources import KnowledgeSettings
+from studies.task_routing.parts.knowledge_sources import read_data as read_data
 from studies.task_routing.parts.template import END
 
 VERSION = 1
@@ -30,7 +29,7 @@ VERSION = 1
 CUTS = ("start", "recall", "rest")  # where a sentence was cut: so many entities were shown (none, the subject, both)
 
 
-class Settings(SettingsModel):
+class Settings(KnowledgeSettings):
     """Settings of a cell; the defaults are the paper's, *ours* where it does not say."""
 
     tasks: int = Field(10, ge=1, description="K")
@@ -50,15 +49,6 @@ class Settings(SettingsModel):
     hidden: int = Field(10, ge=1, description="neurons of an expert")
     heads: int = Field(10, ge=1, description="must divide width")
     completions: int = Field(1000, ge=1, description="ours: test sentences that are cut and completed (all if fewer)")
-    shared_subjects: float = Field(0.1, ge=0, le=1, description="ours: share of subjects from a pool of all tasks")
-    subject_first: float = Field(0.6, ge=0, le=1, description="ours: share of templates that start with the subject")
-    file: str = Field("", description="the user's own JSON lines; synthetic knowledge when empty")
-    file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _file(cls, given: Any) -> Any:
-        return with_digest(given)
 
     @field_validator("heads")
     @classmethod
@@ -68,17 +58,10 @@ class Settings(SettingsModel):
             raise ValueError(f"heads is {heads}; it must divide width, which is {width}")
         return heads
 
-    def source(self) -> Source:
-        """Return where the knowledge comes from."""
-        options = {name: getattr(self, name) for name in Source.OPTIONS if hasattr(self, name)}
-        return Source(f"{self.tasks}x{self.templates}x{self.pairs}", **options)
-
-
-def read_data(settings: Mapping[str, Any]) -> None:
-    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
-    from studies.task_routing.parts.knowledge_file import load
-
-    load(settings["file"])
+    @property
+    def dataset(self) -> str:
+        """Tasks x templates x pairs."""
+        return f"{self.tasks}x{self.templates}x{self.pairs}"
 
 
 @each(
@@ -132,10 +115,8 @@ def trained(s: Settings, streams: Streams) -> Trained:
     from studies.task_routing.parts import transformer_training as training
     from studies.task_routing.parts.task_transformer import Shape, TaskTransformer
 
-    source = s.source()
-    data = source.identity
-    knowledge = source.draw(streams("knowledge", **data))
-    split = {**data, "split": s.split, "test_share": s.test_share}
+    knowledge = s.draw(streams("knowledge", **s.identity))
+    split = {**s.identity, "split": s.split, "test_share": s.test_share}
     rows = training.holdout(knowledge.sentences, s, streams("split", **split))
     shape = Shape(len(knowledge.vocabulary), knowledge.max_length, s.experts, s.width, s.hidden, s.heads)
     start = streams("start", tokens=shape.vocabulary, experts=shape.experts, width=shape.width)

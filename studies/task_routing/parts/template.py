@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 SUBJECT, OBJECT, END = "*1", "*2", "."
 
-_PIECE = re.compile(r'"[^"]*"|\{subject\}|\{object\}|[,;:!?()]|[^\s",;:!?(){}]+')
+_PIECE = re.compile(r'\{subject\}|\{object\}|[,;:!?()]|[^\s",;:!?(){}]+')
 _WILDCARDS = {"{subject}": SUBJECT, "{object}": OBJECT}
 
 
@@ -21,21 +21,20 @@ class KnowledgeError(ValueError):
 
 
 def tokenize(text: str) -> tuple[str, ...]:
-    """Split a sentence or a template into tokens; a name in quotation marks is one token.
+    """Split a template into tokens: ``{subject}`` and ``{object}`` (or ``*1`` and ``*2``) are the wildcards.
 
-    ``{subject}`` and ``{object}`` (or ``*1`` and ``*2``) are the wildcards, punctuation is a token of its own, and
-    a final full stop is the end-of-sentence token.
+    Punctuation is a token of its own, and a final full stop is the end-of-sentence token.
 
-    >>> tokenize('"bent county high school" is located in {object}.')
-    ('"bent county high school"', 'is', 'located', 'in', '*2', '.')
+    >>> tokenize("{subject}, is located in {object}.")
+    ('*1', ',', 'is', 'located', 'in', '*2', '.')
     """
     body = text.strip()
     ends = body.endswith(END)
     body = body.removesuffix(END)
     if rest := _PIECE.sub(" ", body).strip():
         raise KnowledgeError(
-            f"{text!r} has a stray {rest[0]!r}; names go in pairs of quotation marks, and the only braces allowed are "
-            "{subject} and {object}"
+            f"{text!r} has a stray {rest[0]!r}; names enter only through the wildcards {{subject}} and {{object}}, the "
+            "only braces that are allowed"
         )
     tokens = tuple(_WILDCARDS.get(piece, piece) for piece in _PIECE.findall(body))
     return (*tokens, END) if ends else tokens
@@ -62,8 +61,6 @@ class Template:
             raise KnowledgeError(f"{told} names the object before the subject; {{subject}} must come first")
         if self.tokens.count(END) != 1 or self.tokens[-1] != END:
             raise KnowledgeError(f"{told} must hold a single full stop token, at its end")
-        if quoted := [token for token in self.tokens if token.startswith('"')]:
-            raise KnowledgeError(f"{told} holds the quoted name {quoted[0]}; entities enter only through the wildcards")
 
     @classmethod
     def parse(cls, text: str) -> Template:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from moestat.data_file import DataFileError, digest
 from studies.task_routing.parts.knowledge import Knowledge, Task
 from studies.task_routing.parts.knowledge_file import load, sample
-from studies.task_routing.parts.knowledge_sources import FIXED, Source
+from studies.task_routing.parts.knowledge_sources import FIXED
 from studies.task_routing.parts.knowledge_synthetic import synthetic
+from studies.task_routing.parts.task_construction import Settings
 from studies.task_routing.parts.template import END, OBJECT, SUBJECT, KnowledgeError, Template
 
 LINE = {"relation": "P17", "templates": ["{subject} is in {object}."], "pairs": [["Opachychi", "Ukraine"]]}
@@ -32,7 +33,7 @@ def sentences(knowledge):
         ("{name} is in {object}", "stray"),
         ("{subject} is here.", "holds {object} 0 times"),
         ("{object} holds {subject}.", "object before the subject"),
-        ('{subject} is in the "big apple" of {object}.', "quoted name"),
+        ('{subject} is in the "big apple" of {object}.', "stray"),
         ("{subject} . {object}.", "single full stop"),
     ],
 )
@@ -147,12 +148,15 @@ def test_source_ties_results_to_the_file(tmp_path):
     templates = ["{subject} is in {object}.", "the {subject} of {object}."]
     lines = [{"relation": f"P{k}", "templates": templates, "pairs": pairs} for k in range(4)]
     path = write(tmp_path / "own.jsonl", *lines)
-    knowledge = Source("3x2x10", file=str(path), file_sha256=digest(path)).draw(np.random.default_rng(0))
+    source = Settings(size="3x2x10", file=str(path))
+    assert source.identity == {"size": "3x2x10", "file_sha256": digest(path)}
+    knowledge = source.draw(np.random.default_rng(0))
     assert len(knowledge.tasks) == 3
     assert all(len(task.templates) == 2 and len(task.table) == 10 for task in knowledge.tasks)
-    with pytest.raises(DataFileError, match=digest(path)):
-        Source("3x2x10", file=str(path)).draw(np.random.default_rng(0))
     with pytest.raises(KnowledgeError, match="5 tasks are asked for"):
         sample(load(path), np.random.default_rng(0), 5, 2, 10)
     with pytest.raises(KnowledgeError, match="3 templates per task are asked for; task 'P0' has 2"):
         sample(load(path), np.random.default_rng(0), 4, 3, 10)
+    write(path, *lines[:3])
+    with pytest.raises(DataFileError, match=digest(path)):
+        source.draw(np.random.default_rng(0))

@@ -6,7 +6,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from studies.task_routing.parts import task_knockout  # noqa: E402
-from studies.task_routing.parts.knowledge_sources import Source  # noqa: E402
 from studies.task_routing.parts.task_transformer import Shape, TaskTransformer  # noqa: E402
 
 
@@ -46,7 +45,7 @@ def summary(cases):
 
 
 def test_silencing_is_setting_the_weights_of_an_expert_to_zero():
-    knowledge = Source("3x2x8").draw(np.random.default_rng(3))
+    knowledge = task_knockout.Settings(tasks=3, templates=2, pairs=8).draw(np.random.default_rng(3))
     model = TaskTransformer(Shape(len(knowledge.vocabulary), knowledge.max_length, 3), np.random.default_rng(4))
     silent = [without(model, [e]) for e in range(3)]
     sentences, words = knowledge.sentences, len(knowledge.words)
