@@ -5,9 +5,9 @@
 
 Construction: build the weights of Theorem 4.2 and check every prefix (up to 50 000; float64). Training: one step (64
 sentences, 5 experts, router loss) beside the same layer differentiated by autograd, and beside
-``nn.MultiheadAttention``, a loop over experts and ``cross_entropy``. The floor is the three products of tokens, vocabulary and width that every step
-has (logits, and their gradient in both factors), without anything else. Best of five rounds, in which all take turns;
-CPU milliseconds of the process, one thread.
+``nn.MultiheadAttention``, a loop over experts and ``cross_entropy``. The floor is the three products of tokens,
+vocabulary and width that every step has (logits, and their gradient in both factors), without anything else. Best of
+five rounds, in which all take turns; CPU milliseconds of the process, one thread.
 """
 
 from __future__ import annotations

@@ -151,20 +151,17 @@ class Knowledge:
     @cached_property
     def sentences(self) -> Sentences:
         """Return every sentence: all templates of a task with all its pairs, task by task."""
-        index = {template: i for i, template in enumerate(self.templates)}
-        columns: list[list[np.ndarray]] = [[], [], [], [], []]
+        index, parts = {template: i for i, template in enumerate(self.templates)}, []
         for k, task in enumerate(self.tasks):
-            subjects = self.encode(entity(subject) for subject, _ in task.table)
-            objects = self.encode(entity(obj) for _, obj in task.table)
+            subjects, objects = (self.encode(map(entity, names)) for names in zip(*task.table, strict=True))
+            count = len(task.table)
             for template in task.templates:
-                row = np.full((len(task.table), self.max_length), -1, dtype=np.int64)
+                row = np.full((count, self.max_length), -1, dtype=np.int64)
                 for i, token in enumerate(template.tokens):
                     row[:, i] = {SUBJECT: subjects, OBJECT: objects}.get(token, self.token_id.get(token, -1))
-                ones = np.ones(len(task.table), dtype=np.int64)
-                parts = (row, ones * len(template), ones * k, ones * index[template], np.arange(len(task.table)))
-                for column, part in zip(columns, parts, strict=True):
-                    column.append(part)
-        return Sentences(*(np.concatenate(column) for column in columns))
+                about = (np.full(count, value) for value in (len(template), k, index[template]))
+                parts.append((row, *about, np.arange(count)))
+        return Sentences(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     @property
     def prefixes(self) -> Prefixes:

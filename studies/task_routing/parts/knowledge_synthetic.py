@@ -7,13 +7,12 @@ import numpy as np
 from studies.task_routing.parts.knowledge import Knowledge, Task
 from studies.task_routing.parts.template import END, OBJECT, SUBJECT, KnowledgeError, Template
 
-COMMON: list[str] = []
-for _line in (
-    "the of in is was a an by for from to at with on as and that which its has had been known called named",
-    "located found said listed described recorded since until through near within under over after before first",
-    "later mainly often officially also originally currently widely formerly generally",
-):
-    COMMON += _line.split()
+_TEXT = (
+    "the of in is was a an by for from to at with on as and that which its has had been known called named "
+    "located found said listed described recorded since until through near within under over after before first "
+    "later mainly often officially also originally currently widely formerly generally"
+)
+COMMON = _TEXT.split()
 FEWEST_OBJECTS, ZIPF = 10, 0.7
 LONGEST = 10
 """Tokens of a template, at most."""
@@ -96,11 +95,7 @@ def _templates(
 
 
 def _template(rng: np.random.Generator, own: list[str], subject_first: float) -> Template:
-    """Draw one template: [before] *1 between *2 [after], a word of the relation anywhere before the object.
-
-    That word stands at a random place among common ones, as in "*1 is located in *2" and "the country associated
-    with *1 is *2": before or between, wherever the template starts.
-    """
+    """Draw one template: [before] *1 between *2 [after], a word of the relation at a random place before the object."""
 
     def common(low: int, high: int) -> list[str]:
         # few words carry most of the text, as in real language

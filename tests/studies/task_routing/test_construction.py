@@ -203,18 +203,6 @@ def test_repairs_are_read_from_words():
         Repairs.parse("all but spelling")
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_two_heads_satisfy_every_bullet(seed):
-    rng = np.random.default_rng(seed)
-    knowledge = synthetic(rng, 8, 5, 20)
-    built = build(knowledge, rng, router="argmax")
-    assert built.facts["heads"] == 2 and not built.facts["inseparable"]
-    assert built.facts["coordinates"] <= 2 * knowledge.max_length * len(knowledge.templates)
-    assert built.facts["rank"] < len(knowledge.prefixes.patterns)
-    found = check(built, rng)
-    assert not (found.misrouted | found.low_mass).any()
-
-
 @pytest.mark.parametrize("bits", [2, 3, 4])
 @pytest.mark.parametrize("heads", [1, 2, 3])
 def test_the_distance_of_the_two_tasks_is_zero_with_more_words_than_heads(bits, heads):
@@ -271,6 +259,9 @@ def test_repaired_theorem_on_the_example_and_small_sizes(size, router):
         (found["width_ratio"] <= 1).all() and (found["dimension_ratio"] <= 1).all() and (found["failure"] == "").all()
     )
     assert np.isnan(found["rank"]).all() == (router == "tables")
+    if router != "one_hot":  # with two heads the vectors are not independent, where there are many
+        assert (found["heads"] == 2).all() and not found["inseparable"].any()
+        assert size == "example" or not (found["dependent"] <= 0).any()
     assert router != "tables" or size == "example" or (found["complexity_ratio"] < 0.5).all()
 
 
