@@ -110,7 +110,7 @@ class KnowledgeSettings(SettingsModel):
         raise NotImplementedError
 
     @property
-    def identity(self) -> dict[str, object]:
+    def identity(self) -> dict[str, Any]:
         """What the draw depends on, to be used as the identity of its random stream."""
         if is_name(self.dataset):
             return {"size": self.dataset}

@@ -45,7 +45,8 @@ class Tables(Isolated):
         hidden = np.where(self.circuits[expert], self.hidden(tokens, z1, weight), 0.0)
         row, neuron = np.nonzero(hidden)
         logits = self.logits(np.bincount(row, hidden[row, neuron], minlength=count))
-        return Said(logits, np.asarray(expert), (hidden > 0).any(axis=1).astype(np.int64), np.zeros(count))
+        active = np.asarray((hidden > 0).any(axis=1), dtype=np.int64)
+        return Said(logits, np.asarray(expert), active, np.zeros(count))
 
 
 def members(knowledge: Knowledge) -> int:
