@@ -16,9 +16,8 @@ from studies.task_routing.parts.construction import memoriser, parity
 from studies.task_routing.parts.construction.build import build
 from studies.task_routing.parts.construction.check import check
 from studies.task_routing.parts.construction.inputs import inputs
-from studies.task_routing.parts.construction.isolated import isolate
+from studies.task_routing.parts.construction.isolated import build_tables, isolate, members
 from studies.task_routing.parts.construction.model import SHARPNESS, Repairs
-from studies.task_routing.parts.construction.tables import build_tables, members
 from studies.task_routing.parts.knowledge import Knowledge, Task
 from studies.task_routing.parts.knowledge_synthetic import synthetic
 from studies.task_routing.parts.template import Template
@@ -45,25 +44,24 @@ def attend(scores, values):
 def textbook(c, tokens):
     """Logits and expert after some tokens: definitions A.1, A.2 and section 3.2, position by position."""
     words, used, size = len(c.knowledge.words), len(c.router_template), c.content.embedding.shape[1]
-    layout, second = c.layout, slice(used, used + c.layout.size)
-    a = np.zeros((len(tokens), used + layout.size))
+    second, out = slice(used, None), used + c.out
+    a = np.zeros((len(tokens), out + 1 + c.members))
     for i, token in enumerate(tokens):
         a[i, :size] = c.content.embedding[min(token, words)] + c.content.positions[i]
-        b = a[i, second]
-        b[:3] = i + 1, token >= words, c.entity_number[token]
-        b[layout.member] = c.entity_member[token, : layout.members]
+        a[i, used : used + 3] = i + 1, token >= words, c.entity_number[token]
+        a[i, used + 3 : used + 3 + c.members] = c.entity_member[token, : c.members]
     z, last = a[-1].copy(), a[-1]
     own = len(c.content.queries) - len(c.content.mixes)
     for h, (query, key) in enumerate(zip(c.content.queries, c.content.keys, strict=True)):
         said = attend([(x[:size] @ key) @ (last[:size] @ query) for x in a], a[:, :size])
         place = (h + c.repairs.reserved) * size
         z[:used] += said @ c.content.mixes[h - own] if h >= own else np.pad(said, (place, used - place - size))
-    index, entity = a[:, used + layout.position], a[:, used + layout.is_entity]
+    index, entity = a[:, used], a[:, used + 1]
     scores = SHARPNESS * ((c.knowledge.max_length + 1) * entity - c.repairs.first_entity * index) * index[-1]
     said = attend(scores, a[:, second])
-    z[second][layout.number_out] += said[layout.number]
-    z[second][layout.member_out] += said[layout.member]
-    member = z[second][layout.member_out] if layout.members else np.ones(len(c.experts))
+    z[out] += said[2]
+    z[out + 1 :] += said[3 : 3 + c.members]
+    member = z[out + 1 :] if c.members else np.ones(len(c.experts))
     template = z[:used] @ c.router_template
     expert = int(np.argmax(template + c.router_member * member))
     point = z[:used] @ c.leak[0] + z[second] @ c.leak[1]
@@ -73,7 +71,7 @@ def textbook(c, tokens):
         shut = shut if c.theorem == "dense" else (0.0, 0.0)
         if c.theorem == "dense" or k == expert:
             spoken = z[:used] @ e.template.direction - e.template.knots + shut[0]
-            known = z[second][layout.number_out] * e.dictionary.direction - e.dictionary.knots + shut[1]
+            known = z[out] * e.dictionary.direction - e.dictionary.knots + shut[1]
             point = point + np.maximum(spoken, 0) @ e.template.slopes + np.maximum(known, 0) @ e.dictionary.slopes
     return c.output @ point, expert
 

@@ -13,7 +13,6 @@ from studies.task_routing.parts.construction.inputs import inputs, membership
 from studies.task_routing.parts.construction.model import (
     Construction,
     Expert,
-    Layout,
     Repairs,
     Theorem,
 )
@@ -39,8 +38,10 @@ def build(
     Router and experts are fitted to one vector per pattern. No neuron is needed for whole sentences: nothing follows.
     """
     n, words, tasks = len(knowledge.vocabulary), len(knowledge.words), len(knowledge.tasks)
-    layout, block = Layout.of(tasks, repairs.reserved), knowledge.max_length * len(knowledge.templates)
-    room = max(2 * block - layout.size - layout.plane, 2)
+    block, members = knowledge.max_length * len(knowledge.templates), tasks if tasks > 1 else 0
+    out, plane = (3 + members, 2) if repairs.reserved else (2, 0)
+    second = out + 1 + members
+    room = max(2 * block - second - plane, 2)
     embedding = one_hot_embedding(knowledge, room // 2 if repairs.reserved else room, rng)
     number = np.concatenate((np.zeros(words), np.arange(1, n - words + 1) / (n - words)))
     member = membership(knowledge)
@@ -73,17 +74,18 @@ def build(
         errors += [expert.template.error(*templates), expert.dictionary.error(*pairs)]
         experts.append(expert)
     used = vectors.shape[1]
-    leak = (np.zeros((used, 2)), np.zeros((layout.size, 2)))
+    leak = (np.zeros((used, 2)), np.zeros((second, 2)))
     if not repairs.reserved:
         # a generic plane of each block of L|T| coordinates; what the residual stream holds there is read out too
-        generic = [np.linalg.qr(rng.standard_normal((max(block, used, layout.size), 2)))[0] for _ in range(2)]
-        leak = (generic[0][:used], generic[1][: layout.size])
+        generic = [np.linalg.qr(rng.standard_normal((max(block, used, second), 2)))[0] for _ in range(2)]
+        leak = (generic[0][:used], generic[1][:second])
     return Construction(
         knowledge=knowledge,
         theorem=theorem,
         repairs=repairs,
         epsilon=epsilon,
-        layout=layout,
+        members=members,
+        out=out,
         content=content,
         entity_number=number,
         entity_member=member,
@@ -96,7 +98,7 @@ def build(
         facts={
             "heads": len(content.queries) + 1,
             "widths": np.array([e.template.width + e.dictionary.width for e in experts]),
-            "coordinates": used + layout.size + layout.plane,
+            "coordinates": used + second + plane,
             # of block 1 over all patterns: what the router can use, the residual stream included
             "rank": int(np.linalg.matrix_rank(vectors)),
             # of the template vectors v_i(tau) of the proof: what the first content head says

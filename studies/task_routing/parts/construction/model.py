@@ -75,35 +75,13 @@ class Expert:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Which coordinate of block 2 holds what; the first three are position, whether it is an entity, and its number."""
-
-    members: int  # coordinates of a membership, none for a single task
-    member: slice  # in whose tables the token is a subject
-    number_out: int  # where the subject head writes the number of the subject
-    member_out: slice  # where it writes the membership of the subject
-    size: int  # coordinates of block 2
-    plane: int  # coordinates that are kept free for the read-out
-
-    position, is_entity, number = 0, 1, 2
-
-    @classmethod
-    def of(cls, tasks: int, reserved: bool) -> Layout:
-        """Return the layout for so many tasks; ``reserved``: what the head writes has coordinates of its own."""
-        members = tasks if tasks > 1 else 0
-        member = slice(3, 3 + members)
-        if not reserved:
-            return cls(members, member, cls.number, member, 3 + members, 0)
-        return cls(members, member, 3 + members, slice(4 + members, 4 + 2 * members), 4 + 2 * members, 2)
-
-
-@dataclass(frozen=True)
 class Construction(Model):
     """The constructed transformer, and in ``facts`` what was counted on the way, by the names of the results."""
 
     theorem: Theorem
     repairs: Repairs
-    layout: Layout
+    members: int  # tasks of which block 2 says whether a token is a subject: none where there is a single task
+    out: int  # coordinate of block 2 from which on the subject head writes
     content: Content
     entity_number: np.ndarray  # (n,) number of an entity in (0, 1], 0 for words
     entity_member: np.ndarray  # (n, K) membership, all ones for words
@@ -138,15 +116,15 @@ class Construction(Model):
         is active (B, K), of the chosen expert only (MoE); what the neurons of every task (B, K, 2) and the residual
         stream (B, 2) add to the read-out.
         """
-        c, layout = self, self.layout
+        c = self
         z1 = c.content.of_tokens(c.knowledge, tokens, length)
         z2 = subject(c, tokens, length)
         batch, tasks = tokens.shape[0], len(c.experts)
         template_score = z1 @ c.router_template
-        membership = z2[:, layout.member_out] if layout.members else np.ones_like(template_score)
+        membership = z2[:, c.out + 1 :] if c.members else np.ones_like(template_score)
         expert = np.argmax(template_score + c.router_member * membership, axis=1)
         outputs, active = np.zeros((batch, tasks, 2), dtype=z1.dtype), np.zeros((batch, tasks), dtype=bool)
-        number = z2[:, layout.number_out]
+        number = z2[:, c.out]
         for k, e in enumerate(c.experts):
             rows = np.flatnonzero(expert == k) if c.theorem == "moe" else np.arange(batch)
             gates: list[np.ndarray | float] = [0.0, 0.0]
@@ -178,26 +156,26 @@ def plane_point(outputs: np.ndarray, residual: np.ndarray) -> np.ndarray:
 
 
 def subject(c: Construction, tokens: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """Block 2 after attention and residual at the last position: (B, size) for tokens (B, S)."""
+    """Block 2 after attention and residual at the last position: (B, size) for tokens (B, S).
+
+    Position, whether it is an entity, its number, of which tasks it is a subject; and number and tasks of the subject,
+    which the head writes from ``c.out`` on: behind these, or onto them.
+    """
     rows, steps = np.arange(tokens.shape[0]), np.arange(tokens.shape[1])
     seen = steps < length[:, None]
     known = np.where(seen, tokens, 0)
-    layout = c.layout
-    x = np.zeros((*tokens.shape, layout.size), dtype=c.output.dtype)
-    x[..., layout.position] = steps + 1
-    x[..., layout.is_entity] = known >= len(c.knowledge.words)
-    x[..., layout.number] = c.entity_number[known]
-    if layout.members:
-        x[..., layout.member] = c.entity_member[known]
-    scores = SHARPNESS * (c.knowledge.max_length + 1) * x[..., layout.is_entity]
+    x = np.zeros((*tokens.shape, c.out + 1 + c.members), dtype=c.output.dtype)
+    x[..., 0] = steps + 1
+    x[..., 1] = known >= len(c.knowledge.words)
+    x[..., 2] = c.entity_number[known]
+    x[..., 3 : 3 + c.members] = c.entity_member[known][..., : c.members]
+    scores = SHARPNESS * (c.knowledge.max_length + 1) * x[..., 1]
     if c.repairs.first_entity:
-        scores = scores - SHARPNESS * x[..., layout.position]
+        scores = scores - SHARPNESS * x[..., 0]
     # the query is the position of the last token: 1 or more, which makes the softmax no less sharp
     weight = attention(scores * length[:, None], seen)
-    head = (weight[:, None, :] @ x)[:, 0]
     z = x[rows, length - 1].copy()
-    z[:, layout.number_out] += head[:, layout.number]
-    z[:, layout.member_out] += head[:, layout.member]
+    z[:, c.out :] += (weight[:, None, :] @ x)[:, 0, 2 : 3 + c.members]
     return z
 
 
