@@ -34,6 +34,10 @@ ABOUT = ("source", "origin", "bearing", "statement", "predicted")
 WHEN: tuple[Written, ...] = get_args(Written)
 
 
+MOST_GONE = 6
+"""Claims that were removed since a run, by name; of the others only how many they are."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A judged claim; its fields are the columns of claims.csv, and ``bend``.
@@ -92,8 +96,10 @@ def judge_sealed(
         if when == "sealed" and row and (row["sealed"], row["rule"]) == ("edited", digest):
             when = "edited"
         verdicts.append(replace(judge_claim(evidence, claim), rule=digest, sealed=when))
-    gone = set(sealed.claims if sealed else ()) - {claim.id for claim in study.claims}
-    return verdicts, [f"Sealed when the run started, and removed since: {', '.join(sorted(gone))}."] if gone else []
+    gone = sorted(set(sealed.claims if sealed else ()) - {claim.id for claim in study.claims})
+    more = f" and {len(gone) - MOST_GONE} others" if len(gone) > MOST_GONE else ""
+    told = f"Sealed when the run started, and removed since: {', '.join(gone[:MOST_GONE])}{more}."
+    return verdicts, [told] if gone else []
 
 
 def judged(study: Study, preset: str) -> list[Claim]:

@@ -2,13 +2,14 @@
 
 A study is a Python module with a variable ``study``. It is named by its file: ``sigmoid_vs_softmax`` is
 ``studies/sigmoid_vs_softmax.py`` or ``studies/<folder>/sigmoid_vs_softmax.py`` in the current folder, in the checkout
-that moestat runs from, or among the studies that travel inside the wheel. A path to any other file works too. Longer
-prose stands beside it, in ``<name>.md``: the text below ``## About`` and below ``## Notes``.
+that moestat runs from, or among the studies that travel inside the wheel. A path to any other file works too. What it
+is about stands in its docstring, below the first paragraph.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import re
 import sys
 import traceback
@@ -205,6 +206,9 @@ def module(path: Path) -> tuple[str, Study]:
         sys.path.remove(folder)
     if not isinstance(study := content.get("study"), Study):
         raise InputError(f"{where}: a study module has a variable study, a moestat.Study, and this one has none")
+    _, _, about = inspect.cleandoc(content.get("__doc__") or "").partition("\n\n")
+    if about and not study.tables.get("about"):
+        study.tables["about"] = about
     return text, study
 
 

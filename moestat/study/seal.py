@@ -40,7 +40,8 @@ class Seal:
     """Rules as they were when a run started, on a ``date``.
 
     ``claims`` has per claim its content (``claim``), with the fit window that counted, and ``code``, a hash of the
-    files of its function where that is the user's own.
+    files of its function where that is the user's own. A record may have ``reworded``: the digest of the same rule in
+    other words, with which estimate, interval and verdict were equal on the record and on disturbed copies of it.
     """
 
     date: str
@@ -49,7 +50,8 @@ class Seal:
     @cached_property
     def digest(self) -> str:
         """One hash of date and rules."""
-        return _digest({"date": self.date, "claims": self.claims})
+        claims = {name: {"claim": rule["claim"], "code": rule["code"]} for name, rule in self.claims.items()}
+        return _digest({"date": self.date, "claims": claims})
 
 
 def make(study: Study, preset: str) -> Seal:
@@ -66,7 +68,7 @@ def written(sealed: Seal, claim: Claim) -> Written:
     if claim.id not in sealed.claims:
         return "added"
     was, code = sealed.claims[claim.id], code_of(claim.function)
-    same = digest_of(was["claim"]) == digest_of(claim) and code in ("", was["code"])
+    same = digest_of(claim) in (digest_of(was["claim"]), was.get("reworded")) and code in ("", was["code"])
     return "sealed" if same else "edited"
 
 
@@ -112,7 +114,7 @@ def read(root: Path) -> Seal | None:
     try:
         content = json.loads(raw(root))
         rules = content["claims"].items()
-        claims = {name: {"claim": dict(rule["claim"]), "code": str(rule["code"])} for name, rule in rules}
+        claims = {name: {**rule, "claim": dict(rule["claim"]), "code": str(rule["code"])} for name, rule in rules}
         return Seal(str(content["date"]), claims)
     except DataFileError as error:
         raise UserError(str(error)) from None

@@ -49,6 +49,16 @@ def test_a_rule_is_compared_with_the_sealed_one(tmp_path, claim, more, word):
     assert seal.digest_of(rule) == seal.digest_of(json.loads(rule.model_dump_json()))
 
 
+def test_a_rule_that_a_record_has_in_other_words_counts_as_sealed(tmp_path):
+    made, now = seal.make(study({"at_most": -1e-300}), "quick"), study()
+    other = seal.rule_digest(now, "quick", now.claims[0])
+    assert compared(made, now) == ["edited"]
+    seal.write(tmp_path, seal.Seal(made.date, {"c": made.claims["c"] | {"reworded": other}}))
+    kept = seal.read(tmp_path)
+    assert compared(kept, now) == ["sealed"] and compared(kept, study({"at_most": 1.0})) == ["edited"]
+    assert kept.digest == made.digest
+
+
 def test_own_code_is_part_of_a_rule_and_that_of_moestat_is_not(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     file, now = tmp_path / "own_rule.py", study({"kind": "function", "function": "own_rule:rule"})

@@ -111,6 +111,11 @@ def test_a_toml_file_is_refused_in_a_sentence(tmp_path):
         load.read(tmp_path / "mine.toml")
 
 
+def test_the_docstring_below_its_first_paragraph_says_what_a_study_is_about(tmp_path):
+    (tmp_path / "mine.py").write_text('"""Widths.\n\nTen data sets.\n\nRead it *so*.\n"""\n' + WHOLE)
+    assert load.read(tmp_path / "mine.py").study.about == "Ten data sets.\n\nRead it *so*."
+
+
 def test_prose_beside_the_module_is_part_of_the_study(tmp_path):
     (tmp_path / "mine.py").write_text(WHOLE)
     (tmp_path / "mine.md").write_text(
