@@ -29,7 +29,7 @@ PRINTED = {
     ("softmax", "linear"): -0.07,
     ("sigmoid", "linear"): -0.46,
 }
-RULES = "studies.sigmoid_attention.parts.truth_rules"
+RULES = "studies.sigmoid_attention.parts.rules"
 SLOPE, LEVEL = f"{RULES}:slope_by_truth", f"{RULES}:level_by_truth"  # data sets of one truth count as one
 SIZES = [1000, 3162, 10_000, 31_623, 100_000]
 
@@ -223,9 +223,10 @@ study.figure(
     kind="function",
     title="Same data, same optimiser: the rate is that of the start",
     function="studies.sigmoid_attention.parts.starts_figure:starts",
-    caption="Voronoi loss L3 after ten full-batch steps of 0.1; geometric means over ten truths with 95 % intervals, and "
-    "their slopes. Dashed: the power of n that Figure 1 prints. Squares, other data: local least squares (record of the "
-    "preset truths). Grey: the information bound, what least squares that is told N* can reach (median and range).",
+    caption="Voronoi loss L3 after ten full-batch steps of 0.1; geometric means over ten truths with 95 % intervals, "
+    "and their slopes. Dashed: the power of n that Figure 1 prints. Squares, other data: local least squares (record "
+    "of the preset truths). Grey: the information bound, what least squares that is told N* can reach (median and "
+    "range).",
     presets=["quick"],
 )
 LOSSES = {"L3": "Voronoi loss L3", "quotient": "quotient loss", "rmse": "function error (RMSE)"}

@@ -21,7 +21,7 @@ from moestat.rates.estimate import replicate_slopes
 from moestat.sentences import listed
 from moestat.status import Status
 from moestat.study.spec import Arm
-from studies.sigmoid_attention.parts.expert_block import expert_errors, with_errors
+from studies.sigmoid_attention.parts.expert_error import expert_errors, with_errors
 
 EXPONENTS = {"eps^-2": -0.5, "eps^-4": -0.25, "exp(eps^(-1/tau))": 0.0}
 """Orders of Table 1 and the slope of the error against n that each of them means; 0: slower than any power."""
