@@ -47,7 +47,7 @@ def again(cell: Cell, record: xr.Dataset, replicate: int, times: float) -> dict[
     settings = Settings(**cell.settings)
     problem, n = settings.problem, settings.n
     target = regression_targets.target_of(problem, cell.study_seed)
-    x, y = regression._draw(cell, settings, problem, target, [replicate])
+    x, y = regression_starts.data(cell, settings, problem, target, [replicate])
     other = global_search(
         problem.fitted,
         x[0],

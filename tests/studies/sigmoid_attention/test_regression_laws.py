@@ -33,8 +33,8 @@ def drawn(replicates=(0, 1), **settings):
     c = cell(**settings)
     s = regression.Settings(**c.settings)
     target = target_of(s.problem, SEED)
-    data = regression._draw(c, s, s.problem, target, replicates)
-    return s, target, data, regression._starts(c, s, s.problem, target, replicates)
+    data = regression_starts.data(c, s, s.problem, target, replicates)
+    return s, target, data, regression_starts.starts(c, s, s.problem, target, replicates)
 
 
 def test_rows_and_a_function_are_the_same_truth():
