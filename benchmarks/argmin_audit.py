@@ -25,7 +25,7 @@ from moestat.fit.global_search import Budget, global_search
 from moestat.runner import begin
 from moestat.runner.request import Request
 from moestat.streams import generator
-from studies.sigmoid_attention.parts import regression, regression_targets
+from studies.sigmoid_attention.parts import regression_starts, regression_targets
 from studies.sigmoid_attention.parts.regression_scores import score
 from studies.sigmoid_attention.parts.regression_settings import Settings
 

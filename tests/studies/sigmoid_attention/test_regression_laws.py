@@ -9,7 +9,7 @@ from cells import cell_of
 from pydantic import ValidationError
 
 from moestat.losses.fisher import fisher_line
-from studies.sigmoid_attention.parts import regression
+from studies.sigmoid_attention.parts import regression, regression_starts
 from studies.sigmoid_attention.parts.regression_targets import target_of
 
 SEED = 7
