@@ -40,7 +40,12 @@ from moestat.runner import records, results
 from moestat.study.spec import Scale
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "findings").glob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "findings").glob("*.md")),
+    *sorted((ROOT / "studies").glob("*/README.md")),
+)
 
 MARK = re.compile(r"<!--\s*=\s*([\w-]+)(?:/([\w-]+))?\s+([^>]+?)\s*-->")
 EVERY = "<!-- every interval is marked -->"
