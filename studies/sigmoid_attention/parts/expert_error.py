@@ -49,8 +49,8 @@ def expert_errors(source: Source, arm: str) -> xr.Dataset:
     """
     ds = source.dataset
     if arm in _stored(ds):
-        errors = {name: ds[STORED.format(name)].sel(arm=arm) for name in PARTS}
-        plain = {name: one.drop_vars(set(one.coords) - {"n", "replicate"}).drop_attrs() for name, one in errors.items()}
+        stored = {name: ds[STORED.format(name)].sel(arm=arm) for name in PARTS}
+        plain = {name: one.drop_vars(set(one.coords) - {"n", "replicate"}).drop_attrs() for name, one in stored.items()}
         return xr.Dataset({name: one.transpose("n", "replicate") for name, one in plain.items()})
     known = json.loads(ds.attrs.get("settings", "{}"))
     if "theta" not in ds.data_vars or arm not in known:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -116,7 +117,7 @@ def _fitted(
     if settings.estimator == "sgd":
         order = [regression_starts.order(cell, settings, r) for r in replicates]
         batch = min(settings.batch_size or settings.n, settings.n)
-        how = dict(epochs=settings.epochs, step=settings.step, batch_size=batch, order=order)
+        how: dict[str, Any] = dict(epochs=settings.epochs, step=settings.step, batch_size=batch, order=order)
         theta = to_numpy(sgd(problem.fitted, x, y, starts, **how))[:, 0]
         return theta, first, _of_sgd(problem.fitted, theta, to_numpy(x), to_numpy(y), settings)
     if settings.search == "global":
@@ -124,8 +125,10 @@ def _fitted(
         fit = Fit(**{f.name: np.concatenate([getattr(s.fit, f.name) for s in searches]) for f in fields(Fit)})
         known = _of_least_squares(fit) | regression_search.record(searches, settings, starts.shape[1])
         return to_numpy(fit.theta), first, known | regression_search.bands(settings, problem, target, searches)
-    how = dict(box=settings.box, max_iterations=settings.max_iterations, precision=settings.precision)
-    fit = least_squares(problem.fitted, x, y, starts, **how)
+    limits: dict[str, Any] = dict(
+        box=settings.box, max_iterations=settings.max_iterations, precision=settings.precision
+    )
+    fit = least_squares(problem.fitted, x, y, starts, **limits)
     chosen = to_numpy(starts)[np.arange(len(replicates)), to_numpy(fit.start)]
     return to_numpy(fit.theta), chosen, _of_least_squares(fit)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -34,7 +35,7 @@ def slope_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()
 
     def of_loss(name: str) -> Estimate:
         sides = [_truths(ds, name, arm, claim, claim.over) for arm in (claim.arm, claim.versus) if arm]
-        how = dict(over=claim.over, window=claim.window, level=claim.level)
+        how: dict[str, Any] = dict(over=claim.over, window=claim.window, level=claim.level)
         if claim.versus:
             found = rates.difference(*sides, **how)
             return replace(found.estimate, reasons=found.reasons, replicates=found.first.complete)
@@ -67,13 +68,15 @@ def log_ratio_to(ds: xr.Dataset, claim: Claim, *, scale: float, exponent: float)
 def _truths(ds: xr.Dataset, name: str, arm: str, claim: Claim, *axes: str) -> xr.DataArray:
     """Return a loss with truths in the place of replicates, where there are several data sets of each."""
     array = without_lengths_of_one(variable(ds, name, {"arm": arm, **claim.at}), (*axes, "replicate"))
+    array = array.where(array > 0)
     if "truth" not in ds:
         return array
-    truths = variable(ds, "truth", {"arm": arm})
-    truths = truths.max([axis for axis in truths.dims if axis != "replicate"]).values
-    logs = np.log(array.where(array > 0)).transpose("replicate", ...)
-    own = [logs[truths == one].mean("replicate", skipna=False) for one in np.unique(truths[np.isfinite(truths)])]
-    means: xr.DataArray = np.exp(xr.concat(own, "replicate"))
+    truth = variable(ds, "truth", {"arm": arm})
+    number_of = truth.max([axis for axis in truth.dims if axis != "replicate"]).values
+    numbers = np.unique(number_of[np.isfinite(number_of)])
+    logs = xr.apply_ufunc(np.log, array).transpose("replicate", ...)
+    own = [logs[number_of == one].mean("replicate", skipna=False) for one in numbers]
+    means: xr.DataArray = xr.apply_ufunc(np.exp, xr.concat(own, "replicate"))
     return means
 
 
@@ -176,28 +179,33 @@ def slope_of_row(ds: xr.Dataset, claim: Claim, *, slower_at_most: float | None =
         if arm not in ds["arm"].values:
             raise NoAnswerError(f"The arm {arm!r} is not part of this run.")
     rows = [ds.sel(arm=arm).isel(replicate=0) for arm in arms]
-    ends = {}
-    for name in ("slopes", "slopes_converged"):
-        each = rows[0][name].values - (rows[1][name].values if claim.versus else 0.0)
-        each = each[np.isfinite(each)]
-        ends[name] = (each.size, *(float(v) for v in interval(each, claim.level)))
-    count, mean, se, low, high = ends["slopes"]
-    if count < 2:
-        raise NoAnswerError(f"{count} complete replicates give no interval; at least 2 are needed.")
+    every, converged = (
+        rows[0][name].values - (rows[1][name].values if claim.versus else 0.0)
+        for name in ("slopes", "slopes_converged")
+    )
+    every, converged = every[np.isfinite(every)], converged[np.isfinite(converged)]
+    if every.size < 2:
+        raise NoAnswerError(f"{every.size} complete replicates give no interval; at least 2 are needed.")
+    mean, se, low, high = (float(v) for v in interval(every, claim.level))
     reasons = [text for row in rows if (text := str(row["reasons"].values))]
-    if _side(claim, *ends["slopes_converged"][-2:]) != _side(claim, low, high):
+    if _side(claim, *(float(v) for v in interval(converged, claim.level)[2:])) != _side(claim, low, high):
         reasons.append("The verdict hangs on replicates of the source that did not converge.")
     lines = ["the line"] if len(rows) == 1 else ["the first line", "the second line"]
     turns = {line: str(row["turn"].values) for line, row in zip(lines, rows, strict=True) if "turn" in row}
-    note = f"{count} replicates" + (
-        "" if claim.versus else f", {float(rows[0]['halving']):.3g} times the samples halve it"
+    note = f"{every.size} replicates"
+    if not claim.versus:
+        note += f", {float(rows[0]['halving']):.3g} times the samples halve the error"
+    answer = Estimate(
+        *(mean, low, high, note, tuple(dict.fromkeys(reasons))),
+        se=se,
+        subject="The slope of the row" if len(rows) == 1 else "The difference of the slopes of the rows",
+        replicates=every.size,
+        bend=bends.sentence(turns),
     )
-    unique, bend = tuple(dict.fromkeys(reasons)), bends.sentence(turns)
-    answer = Estimate(mean, low, high, note, unique, se=se, subject="The slope of the row", replicates=count, bend=bend)
     if slower_at_most is None:
         return answer
-    slower = rows[int(claim.at_most is not None)]
-    return _ordered(answer, *(float(slower[name]) for name in ("slope", "slope_low", "slope_high")), slower_at_most)
+    slope, least, most = (float(rows[claim.at_most is not None][name]) for name in ("slope", "slope_low", "slope_high"))
+    return _ordered(answer, slope, least, most, slower_at_most)
 
 
 def _side(claim: Claim, low: float, high: float) -> str:
