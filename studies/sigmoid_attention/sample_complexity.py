@@ -83,7 +83,7 @@ for name, of_study, source_arm, gate, b, cells in [
         for regime, experts in zip(("sparse", "dense"), by_regime, strict=True):
             for expert in experts:
                 cell = (regime, expert)
-                label = f"{gate}{'' if b else ' without b'}, {regime}, {EXPERTS[expert]}"
+                label = f"{'' if b else 'no b, '}{gate}, {regime}, {EXPERTS[expert]}"
                 of = dict(study=of_study, source_arm=source_arm.format(*cell), order=printed(gate, *cell, b=b))
                 study.arm(prefix + name.format(*cell), label, **of, **window)
 for loss, label, order in [
