@@ -1,12 +1,12 @@
-"""A step of Algorithm 1 (noisy top-1 routing, cubic experts) beside its code for a GPU and beside PyTorch.
+"""A step of Algorithm 1 (noisy top-1 routing, cubic experts) beside its plain code and beside PyTorch.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/expert_count.py            # about 60 CPU seconds
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/expert_count.py --grid     # and the study's grid
 
 What a user would write instead: autograd, with the samples of each expert indexed in a loop over experts (as in the
 sparse dispatchers that are copied around), or with all experts computed for all samples. And our own code without a
-compiler: NumPy on samples sorted by expert, and the tiles of the code for a GPU. Same data, same start, same noise,
-float64, one thread; the paths are compared. Times are CPU milliseconds of the process for one step, the best of three
+compiler, the tiles that a GPU takes as well. Same data, same start, same noise, float64, one thread; the paths are
+compared. Times are CPU milliseconds of the process for one step, the best of three
 rounds in which all take turns.
 """
 
@@ -60,19 +60,6 @@ def ours(arrays: list[np.ndarray], noise: np.ndarray) -> tuple[float, np.ndarray
 def plain(arrays: list[np.ndarray], noise: np.ndarray) -> tuple[float, np.ndarray]:
     with patch.dict(os.environ, {kernel.VARIABLE: "numpy"}):
         return ours(arrays, noise)
-
-
-def tiles(arrays: list[np.ndarray], noise: np.ndarray) -> tuple[float, np.ndarray]:
-    x, features, y, weights, theta = arrays
-    begin = time.process_time()
-    for r in noise:
-        scores = features @ theta
-        expert = np.argmax(scores + r, axis=-1)
-        slope = cubic_experts.gradient(weights, x, features, y, scores, expert)
-        norm = np.sqrt(np.sum(slope.weights**2, axis=(2, 3, 4), keepdims=True))
-        weights = weights - ETA * slope.weights / np.where(norm > 0, norm, 1.0)
-        theta = theta - ETA_R * slope.theta
-    return (time.process_time() - begin) / len(noise) * 1e3, weights[0]
 
 
 def torch_step(arrays: list[np.ndarray], noise: np.ndarray, dense: bool) -> tuple[float, np.ndarray]:
@@ -140,7 +127,7 @@ def main() -> None:
     with threadpool_limits(1):
         for case in CASES:
             arrays, noise = problem(*case, options.steps)
-            sides = {"moestat": ours, "numpy": plain, "tiles": tiles, "torch_loop": partial(torch_step, dense=False)}
+            sides = {"moestat": ours, "numpy": plain, "torch_loop": partial(torch_step, dense=False)}
             if case[1] * case[2] * case[3] <= 600_000:  # else gigabytes of activations
                 sides["torch_dense"] = partial(torch_step, dense=True)
             ours(arrays, noise[:1])  # compiled, or loaded

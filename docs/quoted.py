@@ -8,7 +8,7 @@ count or a verdict:
 
     slower by 0.35<!-- = sigmoid_vs_softmax faster-relu-sgd-root -->
     0.973 [0.970, 0.976]<!-- = task_routing/ten favourite -->
-    2.2 points [0.3, 4.1]<!-- = expert_count/paper more-than-k -->, *supported*<!-- = expert_count/paper more-than-k -->
+    2.2 points [0.3, 4.1]<!-- = expert_count/paper few-mlp-4 -->, *supported*<!-- = expert_count/paper few-mlp-4 -->
     falls by 0.52 ± 0.03<!-- = softmax_gaussian slope D1 arm=exact * -1 -->
     16 of 20<!-- = mot_specialisation count covered arm=m8 -->
 

@@ -1,7 +1,7 @@
 """Algorithm 1 on the CPU, compiled: one member's parameters, moved step by step.
 
-The plain code (``SortedExperts``) is its reference and its fallback; the two agree
-to rounding. A routing that is decided by the last digit can then go the other way, as on another machine.
+The plain code, :func:`studies.expert_count.parts.cubic_experts.gradient`, is its reference and its fallback; the two
+agree to rounding. A routing that is decided by the last digit can then go the other way, as on another machine.
 """
 
 from __future__ import annotations
@@ -24,12 +24,10 @@ from studies.expert_count.parts.vector_rows import GROUP, LANES, add_outer, proj
 
 @compiled
 def route(theta: Any, features: Any, noise: Any, padded: int, scores: Any, expert: Any, best: Any) -> None:
-    """Write where the samples of a chunk are sent, and their scores less the largest.
+    """Write where the samples of a chunk are sent, ``expert`` (room,), and their ``scores`` (M, room) less the largest.
 
-    ``theta`` (M, F): parameters of the router; ``features`` (F or more, room): features of the samples, and zeros
-    beyond them; ``noise`` (rows, M): routing noise; ``padded``: the number of samples, rounded up to whole strips;
-    ``scores`` (M or more, room); ``expert`` (room,): the argmax of the scores plus the noise; ``best`` (room,):
-    overwritten.
+    ``theta`` (M, F); ``features`` (F, room), zeros beyond the samples; ``noise`` (rows, M); ``padded``: the number of
+    samples, rounded up to whole strips; ``best`` (room,) is overwritten.
     """
     combine(theta, features, scores, padded)
     send(scores, noise.T, padded, expert, best)
@@ -37,12 +35,10 @@ def route(theta: Any, features: Any, noise: Any, padded: int, scores: Any, exper
 
 @compiled
 def sort_rows(expert: Any, first: int, count: int, step: int, each: int, ends: Any, starts: Any, place: Any) -> None:
-    """Sort the rows of a chunk of samples by expert.
+    """Sort the rows of a chunk, ``count`` samples from ``first`` on, by expert; a sample has ``each`` rows.
 
-    ``expert`` (room,): where the samples are sent; ``first``, ``count``: the chunk begins at sample ``first`` and has
-    ``count``; ``step``, ``each``: numbers of a sample, and its rows; ``ends`` (M + 1,): overwritten: the rows of expert
-    m are ``ends[m]`` to ``ends[m + 1]``; ``starts`` (room * each,): overwritten: where the sorted rows begin; ``place``
-    (room,): overwritten: the first sorted row of every sample.
+    ``step``: numbers of a sample. Overwritten are ``ends`` (M + 1,), as the rows of expert m are ``ends[m]`` to
+    ``ends[m + 1]``; ``starts`` (room * each,), where the sorted rows begin; ``place`` (room,), a sample's first.
     """
     for m in range(len(ends)):
         ends[m] = 0
@@ -82,13 +78,11 @@ def add_gradients(
 ) -> None:
     """Add what a chunk of samples has in the gradients of eq. (4): to ``by_weight``, and to the sums of the router's.
 
-    ``x`` (n, P, d): patches; ``y`` (n,); ``first``, ``count``, ``padded``: the chunk begins at sample ``first``, and
-    has ``count`` samples, ``padded`` with what lies beyond; ``expert`` (room,): where they are sent; ``pi`` (M or more,
-    room): on entry exponentials of the scores, on exit the gradient in the scores; ``weights``, ``by_weight`` (M, P or
-    1, J / 8, d, 8): J is a whole number of eights; ``shape`` (n, M, P, own, J / 8, d, F): ``own`` is P or 1; ``rows``:
-    ``ends``, ``starts`` and ``place`` of :func:`sort_rows`, to be overwritten; ``work`` (own * J / 8, room * P / own *
-    8): overwritten; ``room`` (2, room): overwritten; ``features`` (F or more, room); ``sums``: see
-    :func:`moestat.fit.compiled.add_products`.
+    ``x`` (n, P, d) flat; ``first``, ``count``, ``padded``, ``expert``: as in :func:`route` and :func:`sort_rows`, whose
+    arrays are ``rows``; ``pi`` (M, room): on entry exponentials of the scores, on exit the gradient in the scores;
+    ``weights``, ``by_weight`` (M, own, J / 8, d, 8) flat, J a whole number of eights; ``shape`` (n, M, P, own, J / 8,
+    d, F), where ``own`` is P or 1; ``sums``: see :func:`moestat.fit.compiled.add_products`; ``work`` (own * J / 8,
+    room * P / own * 8) and ``room`` (2, room) are overwritten.
     """
     n, experts, patches, own, eights, size, read = shape
     ends, starts, place = rows

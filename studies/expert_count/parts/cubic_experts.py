@@ -59,11 +59,9 @@ def mean_loss(scores: Array, expert: Array, margin: Array) -> Array:
 
 
 def outputs(weights: Array, x: Array) -> Array:
-    """Return the output of every expert for every sample.
+    """Return the output of every expert for every sample, (B, n, M).
 
-    ``weights`` (B, M, P or 1, J, d); ``x`` (B, n, P, d).
-
-    Samples are worked through in chunks of :data:`CHUNK` rows, so memory does not grow with n.
+    Samples are worked through in chunks of :data:`CHUNK` rows, so that memory does not grow with n.
     """
     xp = namespace(weights, x)
     batch, n, _, d = x.shape
@@ -79,10 +77,7 @@ def outputs(weights: Array, x: Array) -> Array:
 
 
 def routed_outputs(weights: Array, x: Array, expert: Array) -> Array:
-    """Return the output of each sample's own expert.
-
-    ``weights`` (B, M, P or 1, J, d); ``x`` (B, n, P, d); ``expert`` (B, n).
-    """
+    """Return the output of each sample's own ``expert`` (B, n)."""
     return _Forward(weights, x, expert).f
 
 
@@ -130,22 +125,9 @@ class _Forward:
 def gradient(weights: Array, x: Array, features: Array, y: Array, scores: Array, expert: Array) -> Gradient:
     """Return the loss of eq. (4) and its gradients, for a given routing.
 
-    Parameters
-    ----------
-    weights : (B, M, P or 1, J, d) array
-    x : (B, n, P, d) array
-    features : (B, n, F) array
-        See :func:`router_features`.
-    y : (B, n) array
-        Labels, -1.0 or 1.0.
-    scores : (B, n, M) array
-        The router's scores without noise, ``features @ theta``.
-    expert : (B, n) int array
-        The expert that each sample is sent to (the argmax of the noisy scores).
-
-    Notes
-    -----
-    With z = y pi_e f_e and l'(z) = -1 / (1 + e^z), the gradients are means over samples of
+    ``weights`` (B, M, P or 1, J, d); ``x`` (B, n, P, d); ``features`` (B, n, F), see :func:`router_features`; ``y``
+    (B, n): labels, -1.0 or 1.0; ``scores`` (B, n, M): ``features @ theta``; ``expert`` (B, n): the argmax of the noisy
+    scores. With z = y pi_e f_e and l'(z) = -1 / (1 + e^z), the gradients are means over samples of
 
         dL/dw_mjp = 1(e = m) l' y pi_m 3 <w_mjp, x^(p)>^2 x^(p)
         dL/dh_m   = l' y f_e pi_e (1(e = m) - pi_m)
@@ -171,10 +153,7 @@ def weight_direction(weights: Array, x: Array, y: Array, scores: Array, expert: 
     """Return the gradient in the weights of :func:`gradient`, each expert's times exp(z) if its least margin is z > 0.
 
     That is the same direction, and it is there however large the margins are: exp(-z) is 0 in floating point from 746.
-
-    ``weights``, ``x``, ``y``, ``scores``, ``expert``: as in :func:`gradient`.
-
-    Zero for an expert without samples.
+    It is zero for an expert without samples.
     """
     xp = namespace(weights, x, y, scores)
     forward = _Forward(weights, x, expert)

@@ -25,33 +25,6 @@ from moestat.status import Status
 from studies.expert_count.parts import cubic_experts, expert_knowledge
 from studies.expert_count.parts.top_one import train
 
-OVER_STEPS = {
-    "accuracy": "test accuracy",
-    "train_accuracy": "training accuracy",
-    "loss": "mean logistic loss on the test sample",
-    "train_loss": "mean logistic loss on the training sample",
-    "entropy": "dispatch entropy (nats)",
-    "purity": "share of samples of the commonest cluster at their expert",
-    "experts_used": "experts with at least one test sample",
-    "share_used": "share of experts with at least one test sample",
-    "effective_experts": "exp(entropy of the load)",
-    "specialisation": "mean error off an expert's best cluster minus the error on it, by load",
-    "best_cluster_error": "error of an expert on its best cluster, mean over experts",
-    "own_error": "error of an expert on the cluster of its initial profession, mean over experts",
-    "other_error": "error of an expert on the other clusters, mean over experts",
-    "routed_to_own": "share of samples at an expert whose initial profession is their cluster",
-    "routed_to_best": "share of samples at an expert whose best cluster is theirs",
-    "clusters_with_best": "clusters that are the best one of some expert",
-}
-"""Variables with one number per replicate and step, and what they are."""
-
-OVER_EXPERTS = {
-    "expert_load": "share of the test samples at each expert",
-    "dispatch": "share of the test samples by expert and cluster",
-    "error": "error of each expert on each cluster",
-}
-"""Variables per expert, or per expert and cluster, and what they are."""
-
 
 @dataclass(frozen=True)
 class Sample:
@@ -73,7 +46,7 @@ class Sample:
 def measure(
     weights: Array, theta: Array, training: Sample, test: Sample, profession: Array, clusters: int
 ) -> dict[str, np.ndarray]:
-    """Compute every variable of :data:`OVER_STEPS` and :data:`OVER_EXPERTS`, replicate first.
+    """Compute the variables of one step, replicate first: (B,), (B, M) or (B, M, K); ``variables.toml`` names them.
 
     ``weights`` (B, M, P or 1, J, d); ``theta`` (B, F, M); ``profession`` (B, M): see
     :func:`.expert_knowledge.profession`; ``clusters``: K.
@@ -107,7 +80,7 @@ def measure(
         "share_used": used / experts,
         "effective_experts": routing.effective_experts(sent),
         "specialisation": expert_knowledge.specialisation(error, load),
-        "best_cluster_error": expert_knowledge.best_cluster_error(error),
+        "best_cluster_error": xp.mean(xp.min(error, axis=-1), axis=-1),
         "own_error": xp.mean(own_error, axis=-1),
         "other_error": xp.mean(other_error, axis=-1),
         "routed_to_own": xp.sum(own_sent, axis=-1) / test.y.shape[-1],
@@ -123,16 +96,8 @@ def measure(
 VERSION = 1
 
 LAST = (
-    "accuracy",
-    "train_accuracy",
-    "entropy",
-    "experts_used",
-    "specialisation",
-    "own_error",
-    "routed_to_own",
-    "best_cluster_error",
-    "routed_to_best",
-    "clusters_with_best",
+    *("accuracy", "train_accuracy", "entropy", "experts_used", "specialisation", "own_error", "routed_to_own"),
+    *("best_cluster_error", "routed_to_best", "clusters_with_best"),
 )
 """Variables that are repeated, as ``last_...``, for the last step."""
 
@@ -180,10 +145,8 @@ class Settings(SettingsModel):
     def _consistent(self) -> Settings:
         if self.experts > self.expert_slots:
             raise ValueError(f"experts is {self.experts}; expert_slots = {self.expert_slots} must be at least that")
-        if self.dimension < 2 * self.clusters:
-            raise ValueError(
-                f"dimension is {self.dimension}; {self.clusters} clusters need at least {2 * self.clusters}"
-            )
+        if self.dimension < (least := 2 * self.clusters):
+            raise ValueError(f"dimension is {self.dimension}; {self.clusters} clusters need at least {least}")
         if self.steps < self.records - 1:
             raise ValueError(f"records is {self.records}; {self.steps} steps allow at most {self.steps + 1}")
         for name in ("signal", "centre", "feature_noise"):
@@ -256,19 +219,15 @@ def _start(cell: Cell, s: Settings, replicate: int) -> np.ndarray:
     return s.start_scale * own
 
 
-def _noise(generators: list[np.random.Generator], shape: tuple[int, int], width: float, xp: Any) -> Iterator[Array]:
-    """Yield routing noise, (B, n, M), one draw per step: a longer run repeats the steps of a shorter one."""
-    while True:
-        yield xp.asarray(np.stack([width * rng.random(shape) for rng in generators]))
-
-
 def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str, np.ndarray]:
     """Train a batch of replicates and return what was recorded, replicate first."""
     directions, *drawn = zip(*(_data(cell, s, r) for r in replicates), strict=True)
 
     def noise(purpose: str, n: int) -> Iterator[Array]:
+        """Yield routing noise, (B, n, M), one draw per step: a longer run repeats the steps of a shorter one."""
         generators = [cell.generator(r, f"routing noise: {purpose}", experts=s.experts, n=n) for r in replicates]
-        return _noise(generators, (n, s.experts), s.routing_noise, xp)
+        while True:
+            yield xp.asarray(np.stack([s.routing_noise * rng.random((n, s.experts)) for rng in generators]))
 
     def sample(purpose: str, examples: Sequence[patches.Examples]) -> Sample:
         x = xp.asarray(np.stack([s.input_scale * each.x for each in examples]))
@@ -284,19 +243,13 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
     weights = xp.asarray(np.stack([_start(cell, s, r) for r in replicates]))
     theta = xp.zeros((len(replicates), training.features.shape[-1], s.experts), dtype=xp.float64)
     profession = expert_knowledge.profession(weights, xp.asarray(np.stack([each.labels for each in directions])))
-
     measured: dict[int, dict[str, np.ndarray]] = {}
 
     def observe(step: int, weights: Array, theta: Array) -> None:
         measured[step] = measure(weights, theta, training, test, profession, s.clusters)
 
     train(
-        training.x,
-        training.features,
-        training.y,
-        weights,
-        theta,
-        noise("training", s.n),
+        *(training.x, training.features, training.y, weights, theta, noise("training", s.n)),
         steps=s.steps,
         expert_rate=s.expert_rate,
         router_rate=s.eta_r,
@@ -305,7 +258,7 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
     )
     out = {name: np.stack([measured[step][name] for step in s.recorded], axis=1) for name in measured[0]}
     out |= {f"explored_{name}": measured[s.exploration][name] for name in EXPLORED}
-    out["profession"] = arrays.to_numpy(profession)
+    out["profession"] = arrays.to_numpy(xp.astype(profession, xp.float64))
     out["clusters_with_expert"] = arrays.to_numpy(expert_knowledge.clusters_with_expert(profession, s.clusters))
     return out
 
@@ -313,47 +266,38 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Train the mixture and measure accuracy, routing and the experts along the way.
 
-    Variables over ``step`` (``OVER_STEPS``), over ``step`` and ``expert``, padded with NaN to ``expert_slots``
-    (``OVER_EXPERTS``), and per replicate: ``last_...`` at the last step, ``best_...`` at the step of the best test
-    accuracy (a choice that looks at the test sample), ``explored_...`` at the end of the exploration stage,
-    ``late_change``: of the test accuracy over the last quarter of the steps, ``clusters_with_expert`` at the start, and
-    whether these are all of them (``covered``).
+    The variables of :func:`measure` over ``step``, those of experts padded with NaN to ``expert_slots``, and per
+    replicate: ``last_...`` at the last step, ``best_...`` at the step of the best test accuracy (a choice that looks at
+    the test sample), ``explored_...`` at the end of the exploration stage, ``late_change``: of the test accuracy over
+    the last quarter of the steps, ``clusters_with_expert`` at the start, and whether these are all (``covered``).
     """
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)
     batches = [list(replicates)] if resolved == "cuda" else [[r] for r in replicates]
     parts = [_train(cell, s, batch, arrays.backend(resolved)) for batch in batches]
-    out = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
-    steps = np.asarray(s.recorded)
-    finite = np.all(np.isfinite(out["train_loss"]) & np.isfinite(out["loss"]), axis=1)
-    best = np.argmax(out["accuracy"], axis=1)
-    values = {
+    dims = {name: ("step", "expert", "cluster")[: value.ndim - 1] for name, value in values.items()}
+    dims["profession"] = ("expert",)
+    for name in ("expert_load", "dispatch", "error", "profession"):
+        slots = [(0, s.expert_slots - s.experts if dim == "expert" else 0) for dim in dims[name]]
+        values[name] = np.pad(values[name], [(0, 0), *slots], constant_values=np.nan)
+    steps, accuracy = np.asarray(s.recorded), values["accuracy"]
+    finite = np.all(np.isfinite(values["train_loss"]) & np.isfinite(values["loss"]), axis=1)
+    best = np.argmax(accuracy, axis=1)
+    values |= {f"last_{name}": values[name][:, -1] for name in LAST} | {
         "status": np.where(finite, int(Status.CONVERGED), int(Status.NOT_FINITE)),
         "message": np.where(finite, f"All {s.steps} steps were taken.", Status.NOT_FINITE.sentence),
         "iterations": np.full(len(best), s.steps),
         "best_step": steps[best],
-        "best_accuracy": np.max(out["accuracy"], axis=1),
-        "best_entropy": out["entropy"][np.arange(len(best)), best],
-        "clusters_with_expert": out["clusters_with_expert"],
-        "covered": out["clusters_with_expert"] == s.clusters,
-        "late_change": out["accuracy"][:, -1] - out["accuracy"][:, np.argmin(np.abs(steps - 0.75 * s.steps))],
+        "best_accuracy": np.max(accuracy, axis=1),
+        "best_entropy": values["entropy"][np.arange(len(best)), best],
+        "covered": values["clusters_with_expert"] == s.clusters,
+        "late_change": accuracy[:, -1] - accuracy[:, np.argmin(np.abs(steps - 0.75 * s.steps))],
     }
-    values |= {f"last_{name}": out[name][:, -1] for name in LAST}
-    values |= {f"explored_{name}": out[f"explored_{name}"] for name in EXPLORED}
-    values |= {name: out[name] for name in OVER_STEPS}
-    dims: dict[str, tuple[str, ...]] = dict.fromkeys(OVER_STEPS, ("step",))
-    dims |= {name: ("step", "expert", "cluster")[: out[name].ndim - 1] for name in OVER_EXPERTS}
-    dims["profession"] = ("expert",)
-    out["profession"] = out["profession"].astype(float)
-    slots = (0, s.expert_slots - s.experts)
-    for name in (*OVER_EXPERTS, "profession"):
-        padding = [(0, 0), *(slots if dim == "expert" else (0, 0) for dim in dims[name])]
-        values[name] = np.pad(out[name], padding, constant_values=np.nan)
     return assemble(
         replicates,
         values,
         dims=dims,
         coords={"step": steps, "expert": np.arange(s.expert_slots), "cluster": np.arange(s.clusters)},
-        attrs={name: {"long_name": about} for name, about in (OVER_STEPS | OVER_EXPERTS).items()},
     )

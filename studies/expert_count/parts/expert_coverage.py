@@ -35,10 +35,8 @@ class Settings(SettingsModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:
-        if self.dimension < 2 * self.clusters:
-            raise ValueError(
-                f"dimension is {self.dimension}; {self.clusters} clusters need at least {2 * self.clusters}"
-            )
+        if self.dimension < (least := 2 * self.clusters):
+            raise ValueError(f"dimension is {self.dimension}; {self.clusters} clusters need at least {least}")
         return self
 
     @property

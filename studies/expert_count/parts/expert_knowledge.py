@@ -10,11 +10,7 @@ from moestat.losses.routing import one_hot
 
 
 def error_by_cluster(wrong: Array, cluster: Array, clusters: int) -> Array:
-    """Return each expert's error on each cluster.
-
-    ``wrong`` (..., n, M): whether expert m gets the sample wrong. ``cluster`` (..., n). ``clusters``: K. Every cluster
-    must have a sample.
-    """
+    """Return each expert's error on each of K clusters, of ``wrong`` (..., n, M) and ``cluster`` (..., n)."""
     xp = namespace(wrong, cluster)
     wrong = xp.astype(wrong, xp.float64)
     in_cluster = xp.matrix_transpose(one_hot(cluster, clusters, xp.float64))
@@ -22,17 +18,10 @@ def error_by_cluster(wrong: Array, cluster: Array, clusters: int) -> Array:
     return xp.matmul(xp.matrix_transpose(wrong), in_cluster) / total
 
 
-def best_cluster_error(error: Array) -> Array:
-    """Return the error of an expert on the cluster that it knows best, averaged over experts, (...)."""
-    xp = namespace(error)
-    return xp.mean(xp.min(error, axis=-1), axis=-1)
-
-
 def specialisation(error: Array, load: Array) -> Array:
-    """Return how much worse an expert is away from the cluster that it knows best, (...).
+    """Return how much larger an expert's mean error is off its best cluster than on it, averaged by load, (...).
 
-    It is the mean error on the other clusters minus the error on the best one, averaged over experts by load: 0 for
-    experts that do the same everywhere, 1/2 for experts that know one cluster and guess on the others.
+    It is 0 for experts that do the same everywhere, 1/2 for experts that know one cluster and guess on the others.
     """
     xp = namespace(error, load)
     clusters = error.shape[-1]
@@ -42,12 +31,10 @@ def specialisation(error: Array, load: Array) -> Array:
 
 
 def profession(weights: Array, labels: Array) -> Array:
-    """Return the cluster that each expert is closest to at the start.
+    """Return the cluster that each expert is closest to at the start: the k of the largest <v_k, w_mj> (Definition 2).
 
-    Source: "On the Impact of Expert Count in Mixture of Experts", Definition 2: the k of the largest <v_k, w_mj>, here
-    also over patches, which makes no difference when they start equal.
-
-    ``weights`` (..., M, P or 1, J, d): initial weights; ``labels`` (..., K, d): the label signals v_k.
+    Also over patches, which makes no difference when they start equal. ``weights`` (..., M, P or 1, J, d): initial
+    weights; ``labels`` (..., K, d): the label signals v_k.
     """
     xp = namespace(weights, labels)
     aligned = xp.matmul(weights, xp.matrix_transpose(labels)[..., None, None, :, :])  # (..., M, P, J, K)
@@ -55,12 +42,7 @@ def profession(weights: Array, labels: Array) -> Array:
 
 
 def own_cluster(table: Array, profession: Array) -> tuple[Array, Array]:
-    """Split a table per expert and cluster into the entry of each expert's profession and the mean of the others.
-
-    ``table`` (..., M, K); ``profession`` (..., M).
-
-    ``own, others`` (..., M).
-    """
+    """Split a table (..., M, K) into the entry of each expert's profession (..., M) and the mean of the others."""
     xp = namespace(table, profession)
     clusters = table.shape[-1]
     mine = xp.astype(profession[..., None] == xp.arange(clusters, dtype=profession.dtype), table.dtype)

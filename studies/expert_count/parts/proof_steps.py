@@ -6,7 +6,7 @@ ceil(sqrt(sigma_0) / eta), the *router* stage at T_2 = ceil(1 / eta), as the rem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -20,38 +20,13 @@ from studies.expert_count.parts.top_one import train
 
 VERSION = 1
 
-STAGES = ("exploration", "router")
-
-OVER_STAGES: dict[str, tuple[Callable[..., np.floating], str]] = {
-    "projection": (np.max, "largest |<w, u>| over experts, signals, centres and noise patches"),
-    "output": (np.max, "largest |f_m| over experts and training samples"),
-    "score": (np.max, "largest router score |h_m|"),
-    "uneven": (np.max, "largest distance of a routing probability from 1 / M"),
-    "gradient_ratio": (lambda a: a[-1], "gradient along the own signal over the leading term of Lemma 12"),
-    "other_signal": (np.max, "largest |<w, v_k>| beside that of the best neuron and its signal"),
-    "centre_signal": (np.max, "largest |<w, c_k>|"),
-    "noise_signal": (np.max, "largest |<w, xi>|"),
-    "over_threshold": (np.max, "largest gradient norm of an expert over M^2 sigma_0^1.8"),
-    "under_threshold": (np.min, "least gradient norm of an expert over M^2 sigma_0^1.8"),
-    "aligned": (lambda a: a[-1], "share of an expert's gradient along its own signal in one patch, least over patches"),
-    "aligned_most": (np.max, "the same, largest over experts and steps"),
-    "own_signal": (lambda a: a[-1], "<w, v> of the best neuron and its signal, least over patches, mean over experts"),
-    "off_signals": (np.max, "largest |f(x) - f(x without centre and noise)|"),
-    "off_centres": (np.max, "largest |h(x) - h(x with its centre alone)|"),
-    "router_on_signals": (np.max, "largest |<theta, v_k>|"),
-    "least_probability": (np.min, "M times the least probability of an expert for samples of its cluster"),
-    "uneven_scores": (np.max, "largest difference of scores between experts of a cluster on its samples"),
-    "gate_ratio": (np.max, "difference of gates between such experts over twice that of their scores"),
-    "router_gradient": (lambda a: a[-1], "mean gradient along a centre of the router of experts of other clusters"),
-    "router_leads": (lambda a: a[-1], "share of centres and patches where an expert of the cluster leads"),
-}
-"""Variables by stage: how the steps of a stage make one number, and what it is."""
-
-GROWTH = "growth of <w, v> of the own signal over eta times the steps, in the last half of the stage"
-"""What ``growth`` is, which two steps make together."""
-
-
-ABOUT = {name: text for name, (_, text) in OVER_STAGES.items()} | {"growth": GROWTH}
+LARGEST = (
+    *("projection", "output", "score", "uneven", "other_signal", "centre_signal", "noise_signal", "over_threshold"),
+    *("aligned_most", "off_signals", "off_centres", "router_on_signals", "uneven_scores", "gate_ratio"),
+)
+LEAST = ("under_threshold", "least_probability")
+LAST = ("gradient_ratio", "aligned", "own_signal", "router_gradient", "router_leads")
+"""Variables by how the looks of a stage make one number; ``variables.toml`` says what they are."""
 
 
 class Settings(SettingsModel):
@@ -70,10 +45,8 @@ class Settings(SettingsModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:
-        if self.dimension < 2 * self.clusters:
-            raise ValueError(
-                f"dimension is {self.dimension}; {self.clusters} clusters need at least {2 * self.clusters}"
-            )
+        if self.dimension < (least := 2 * self.clusters):
+            raise ValueError(f"dimension is {self.dimension}; {self.clusters} clusters need at least {least}")
         if self.ends[0] < self.looks or self.ends[1] - self.ends[0] < self.looks:
             raise ValueError(
                 f"expert_rate is {self.expert_rate} and start_scale {self.start_scale}; stages that end at "
@@ -117,14 +90,11 @@ class _Look:
         self._centres = np.where(place[:, :, 1, None], x, 0.0).reshape(s.n, -1)
 
     def measure(self, weights: np.ndarray, theta: np.ndarray) -> dict[str, float]:
-        """Return every variable of :data:`OVER_STAGES` but the growth, of weights (M, P, J, d) and theta (P d, M)."""
+        """Return every variable of weights (M, P, J, d) and theta (P d, M)."""
         x, features = self.examples.x[None], self.examples.x.reshape(1, self.s.n, -1)
         scores = features[0] @ theta
-        return (
-            self._of_experts(weights, x)
-            | self._of_router(theta, scores)
-            | self._of_gradient(weights, x, features, scores)
-        )
+        of_gradient = self._of_gradient(weights, x, features, scores)
+        return self._of_experts(weights, x) | self._of_router(theta, scores) | of_gradient
 
     def _own(self, along: np.ndarray) -> np.ndarray:
         """Take the best neuron and its signal, (M, P), of products with signals (M, P, J, K)."""
@@ -197,8 +167,7 @@ class _Look:
     def _clusters(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield samples and experts of every cluster that has two experts or more."""
         for k in range(self.s.clusters):
-            who = np.flatnonzero(self.profession == k)
-            of = np.flatnonzero(self.examples.cluster == k)
+            who, of = np.flatnonzero(self.profession == k), np.flatnonzero(self.examples.cluster == k)
             if who.size > 1 and of.size:
                 yield of, who
 
@@ -207,16 +176,19 @@ def _spread(values: np.ndarray, of: np.ndarray, who: np.ndarray) -> float:
     return float(np.max(np.ptp(values[np.ix_(of, who)], axis=1)))
 
 
-def _one(s: Settings, streams: Streams) -> dict[str, np.ndarray]:
+@each(dims=dict.fromkeys((*LARGEST, *LEAST, *LAST, "growth"), ("stage",)), coords={"stage": ["exploration", "router"]})
+def run(s: Settings, streams: Streams) -> Row:
+    """Train through both stages and measure what the lemmas speak of.
+
+    Most by ``stage``; ``threshold_reached``: whether any expert's gradient has come to M^2 sigma_0^1.8 in the first.
+    The device plays no part.
+    """
     look = _Look(s, streams)
     measured: dict[int, dict[str, float]] = {}
     draws = streams("routing noise", experts=s.experts, n=s.n)
     x = look.examples.x
     train(
-        x[None],
-        x.reshape(1, s.n, -1),
-        look.examples.y[None],
-        look.weights[None],
+        *(x[None], x.reshape(1, s.n, -1), look.examples.y[None], look.weights[None]),
         np.zeros((1, s.patches * s.dimension, s.experts)),
         (draws.random((1, s.n, s.experts)) for _ in range(s.ends[1])),
         steps=s.ends[1],
@@ -225,25 +197,11 @@ def _one(s: Settings, streams: Streams) -> dict[str, np.ndarray]:
         observe=lambda step, w, theta: measured.__setitem__(step, look.measure(w[0], theta[0])),
         at={step for stage in s.seen for step in stage},
     )
-    out = {
-        name: np.array([reduce(np.array([measured[t][name] for t in stage])) for stage in s.seen])
-        for name, (reduce, _) in OVER_STAGES.items()
-    }
+    row = {}
+    for names, pick in ((LARGEST, np.max), (LEAST, np.min), (LAST, lambda looks: looks[-1])):
+        for name in names:
+            row[name] = np.array([pick([measured[step][name] for step in stage]) for stage in s.seen])
     halves = [(stage[s.looks // 2 - 1], stage[-1]) for stage in s.seen]
     grown = [(measured[b]["own_signal"] - measured[a]["own_signal"]) / (b - a) for a, b in halves]
-    return out | {"growth": np.array(grown) / s.expert_rate}
-
-
-@each(
-    dims=dict.fromkeys(ABOUT, ("stage",)),
-    coords={"stage": list(STAGES)},
-    attrs={name: {"long_name": text} for name, text in ABOUT.items()},
-)
-def run(s: Settings, streams: Streams) -> Row:
-    """Train through both stages and measure what the lemmas speak of.
-
-    The variables of ``OVER_STAGES`` and ``growth`` by ``stage``; ``threshold_reached``, whether any expert's gradient
-    has come to M^2 sigma_0^1.8 in the exploration stage. The device plays no part.
-    """
-    row = _one(s, streams)
+    row["growth"] = np.array(grown) / s.expert_rate
     return row | steps(row, s.ends[1]) | {"threshold_reached": row["over_threshold"][0] >= 1}

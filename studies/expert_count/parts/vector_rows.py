@@ -8,6 +8,7 @@ The rows stay where they are, and are found by a table of their starts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -27,12 +28,10 @@ def _fma(builder: Any) -> Any:
     return cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{LANES}f64")
 
 
-def _data(context: Any, builder: Any, signature: Any, arguments: Any, position: int) -> Any:
-    return context.make_array(signature.args[position])(context, builder, arguments[position]).data
-
-
-def _vector_at(builder: Any, data: Any, at: Any) -> Any:
-    return builder.bitcast(builder.gep(data, [at]), _VECTOR.as_pointer())
+def _vector_at(builder: Any, data: Any, at: Any, steps: int = 0) -> Any:
+    """Return where the vector begins that is ``steps`` vectors behind ``at``."""
+    place = builder.add(at, ir.Constant(_INDEX, LANES * steps)) if steps else at
+    return builder.bitcast(builder.gep(data, [place]), _VECTOR.as_pointer())
 
 
 def _load(builder: Any, place: Any) -> Any:
@@ -48,103 +47,80 @@ def _spread(builder: Any, data: Any, at: Any) -> Any:
     return builder.shuffle_vector(number, undefined, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
 
 
-def _rows(builder: Any, starts: Any, first: Any, shift: Any, count: int) -> list[Any]:
-    """Return where ``count`` rows begin: ``starts[first + c] + shift``."""
-    places = [builder.gep(starts, [builder.add(first, ir.Constant(_INDEX, c))]) for c in range(count)]
-    return [builder.add(builder.load(place), shift) for place in places]
+def _of_rows(emit: Callable[..., None]) -> Any:
+    """Make a function for compiled code of what is emitted for some rows of ``x``.
 
-
-def _plus(builder: Any, at: Any, k: Any, factor: int) -> Any:
-    return builder.add(at, builder.mul(k, ir.Constant(_INDEX, factor)))
-
-
-@intrinsic
-def project(
-    typing: Any,
-    x: Any,
-    starts: Any,
-    first: Any,
-    shift: Any,
-    w: Any,
-    w_at: Any,
-    length: Any,
-    out: Any,
-    at: Any,
-    rows: Any,
-) -> Any:
-    """Write ``sum_k x[starts[first + c] + shift + k] * w[w_at + 8 k + lane]`` to ``out[at + 8 c + lane]``.
-
-    Called from compiled code as ``project(x, starts, first, shift, w, w_at, length, out, at, rows)``, with flat arrays
-    of float64 and of int64 (``starts``); c runs over the constant number of ``rows``, k over ``length``.
+    It is called as ``f(x, starts, first, shift, a, a_at, length, b, b_at, rows)``, with flat arrays of float64 and of
+    int64 (``starts``); row c of the constant number of ``rows`` is ``x[starts[first + c] + shift + k]``, k over
+    ``length``.
     """
-    if not isinstance(rows, types.IntegerLiteral):
-        return None
-    count = rows.literal_value
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        fma, zero = _fma(builder), ir.Constant(_VECTOR, None)
-        source, index, table, room = (
-            _data(context, builder, signature, arguments, position) for position in (0, 1, 4, 7)
-        )
-        begins = _rows(builder, index, arguments[2], arguments[3], count)
-        totals = [cgutils.alloca_once_value(builder, zero) for _ in range(count)]
-        for slot in totals:
-            builder.store(zero, slot)
-        with cgutils.for_range(builder, arguments[6]) as loop:
-            column = _load(builder, _vector_at(builder, table, _plus(builder, arguments[5], loop.index, LANES)))
-            for begin, slot in zip(begins, totals, strict=True):
-                number = _spread(builder, source, builder.add(begin, loop.index))
-                builder.store(builder.call(fma, [number, column, builder.load(slot)]), slot)
-        for c, slot in enumerate(totals):
-            place = _vector_at(builder, room, builder.add(arguments[8], ir.Constant(_INDEX, LANES * c)))
-            builder.store(builder.load(slot), place).align = 8
-        return context.get_dummy_value()
+    @intrinsic
+    def made(
+        typing: Any,
+        x: Any,
+        starts: Any,
+        first: Any,
+        shift: Any,
+        a: Any,
+        a_at: Any,
+        length: Any,
+        b: Any,
+        b_at: Any,
+        rows: Any,
+    ) -> Any:
+        if not isinstance(rows, types.IntegerLiteral):
+            return None
+        count = rows.literal_value
 
-    index = types.intp
-    return types.void(x, starts, index, index, w, index, index, out, index, rows), codegen
+        def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            source, index, left, right = (
+                context.make_array(signature.args[k])(context, builder, given[k]).data for k in (0, 1, 4, 7)
+            )
+            places = [builder.gep(index, [builder.add(given[2], ir.Constant(_INDEX, c))]) for c in range(count)]
+            begins = [builder.add(builder.load(place), given[3]) for place in places]
+            emit(builder, source, begins, left, given[5], given[6], right, given[8])
+            return context.get_dummy_value()
+
+        index = types.intp
+        return types.void(x, starts, index, index, a, index, index, b, index, rows), codegen
+
+    return made
 
 
-@intrinsic
-def add_outer(
-    typing: Any,
-    x: Any,
-    starts: Any,
-    first: Any,
-    shift: Any,
-    by: Any,
-    at: Any,
-    length: Any,
-    w: Any,
-    w_at: Any,
-    rows: Any,
-) -> Any:
-    """Add ``sum_c x[starts[first + c] + shift + k] * by[at + 8 c + lane]`` to ``w[w_at + 8 k + lane]``.
+def _column(builder: Any, table: Any, at: Any, k: Any) -> Any:
+    """Return where the lanes of entry k lie."""
+    return _vector_at(builder, table, builder.add(at, builder.mul(k, ir.Constant(_INDEX, LANES))))
 
-    Called from compiled code as ``add_outer(x, starts, first, shift, by, at, length, w, w_at, rows)``, otherwise as
-    :func:`project`.
-    """
-    if not isinstance(rows, types.IntegerLiteral):
-        return None
-    count = rows.literal_value
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        fma = _fma(builder)
-        source, index, factors, table = (
-            _data(context, builder, signature, arguments, position) for position in (0, 1, 4, 7)
-        )
-        begins = _rows(builder, index, arguments[2], arguments[3], count)
-        held = [
-            _load(builder, _vector_at(builder, factors, builder.add(arguments[5], ir.Constant(_INDEX, LANES * c))))
-            for c in range(count)
-        ]
-        with cgutils.for_range(builder, arguments[6]) as loop:
-            place = _vector_at(builder, table, _plus(builder, arguments[8], loop.index, LANES))
-            value = _load(builder, place)
-            for begin, factor in zip(begins, held, strict=True):
-                number = _spread(builder, source, builder.add(begin, loop.index))
-                value = builder.call(fma, [number, factor, value])
-            builder.store(value, place).align = 8
-        return context.get_dummy_value()
+def _project(builder: Any, x: Any, begins: Any, w: Any, w_at: Any, length: Any, out: Any, at: Any) -> None:
+    fma, zero = _fma(builder), ir.Constant(_VECTOR, None)
+    totals = [cgutils.alloca_once_value(builder, zero) for _ in begins]
+    for slot in totals:
+        builder.store(zero, slot)
+    with cgutils.for_range(builder, length) as loop:
+        column = _load(builder, _column(builder, w, w_at, loop.index))
+        for begin, slot in zip(begins, totals, strict=True):
+            number = _spread(builder, x, builder.add(begin, loop.index))
+            builder.store(builder.call(fma, [number, column, builder.load(slot)]), slot)
+    for c, slot in enumerate(totals):
+        builder.store(builder.load(slot), _vector_at(builder, out, at, c)).align = 8
 
-    index = types.intp
-    return types.void(x, starts, index, index, by, index, index, w, index, rows), codegen
+
+def _add_outer(builder: Any, x: Any, begins: Any, by: Any, at: Any, length: Any, w: Any, w_at: Any) -> None:
+    fma = _fma(builder)
+    held = [_load(builder, _vector_at(builder, by, at, c)) for c in range(len(begins))]
+    with cgutils.for_range(builder, length) as loop:
+        place = _column(builder, w, w_at, loop.index)
+        value = _load(builder, place)
+        for begin, factor in zip(begins, held, strict=True):
+            number = _spread(builder, x, builder.add(begin, loop.index))
+            value = builder.call(fma, [number, factor, value])
+        builder.store(value, place).align = 8
+
+
+project = _of_rows(_project)
+"""Write ``sum_k row_c[k] * a[a_at + 8 k + lane]`` to ``b[b_at + 8 c + lane]``."""
+
+add_outer = _of_rows(_add_outer)
+"""Add ``sum_c row_c[k] * a[a_at + 8 c + lane]`` to ``b[b_at + 8 k + lane]``."""

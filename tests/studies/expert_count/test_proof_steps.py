@@ -58,14 +58,3 @@ def test_measures_of_a_state_that_is_known():
     assert out["aligned"] > 0
     f = cubic_experts.outputs(weights[None], look.examples.x[None])[0]
     assert out["output"] == pytest.approx(np.abs(f).max())
-
-
-def test_the_leading_term_of_the_gradient_is_that_of_lemma_12():
-    """Weights along the own signal: the ratio is 1 up to the noise of 20 000 samples, 0.042 for two experts."""
-    s = {"n": 20_000, "experts": 2, "clusters": 2, "neurons": 2, "dimension": 20, "probe": 10}
-    look = _Look(Settings(**s), partial(cell(**s).generator, 1))
-    weights = np.zeros_like(look.weights)
-    weights[np.arange(2), :, look.neuron] = 0.1 * look.directions.labels[look.profession][:, None]
-    out = look.measure(weights, np.zeros((4 * 20, 2)))
-    assert out["gradient_ratio"] == pytest.approx(1, abs=5 * 0.042)
-    assert out["score"] == 0 and out["uneven"] == pytest.approx(0, abs=1e-12) and out["gate_ratio"] == 0
