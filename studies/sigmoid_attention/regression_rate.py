@@ -1,14 +1,13 @@
 """How fast least squares finds the regression function (sigmoid-attention, Proposition 1 and Corollary 1).
 
-Truth: N* experts with parameters from N(0, 1/d), one for each replicate, sigmoid gate with a fully quadratic score,
-noise variance 0.01; least squares with N* + 1 atoms near the truth, in the box |theta| <= 5. Sparse (Proposition 1)
-sets the gates of two experts to zero. Where the sigmoid model contains the truth the best approximation of Corollary 1
-is f* itself; the arms pseudo take a softmax truth, and rmse_pseudo is the distance to the nearest population minimum
-found.
+Truth: N* experts with parameters from N(0, 1/d), one for each replicate, sigmoid gate with a fully quadratic score;
+least squares with N* + 1 atoms near the truth. Sparse (Proposition 1) sets the gates of two experts to zero. Where the
+model contains the truth the best approximation of Corollary 1 is f* itself; the arms pseudo take a softmax truth, and
+rmse_pseudo is the distance to the nearest population minimum found.
 
-The bound sqrt(log n / n) has the slope -0.45 over these sizes: at most -0.40 is compatible with it. The dimensions 1
-and 2 are not in the paper: at d = 8 there are 486 parameters, and n = 1e3 is twice that. Linear least squares with p
-parameters has the slope -1 at n = 2 p and -0.56 at n = 10 p, so that claims at d = 8 leave sizes below 10 p out.
+The bound sqrt(log n / n) has the slope -0.45 over these sizes: at most -0.40 is compatible with it. At d = 8 there are
+486 parameters; linear least squares with p parameters has the slope -1 at n = 2 p and -0.56 at n = 10 p, so that claims
+leave sizes below 10 p out. The dimensions 1 and 2 are not in the paper.
 
 How to read the figure: grey is sqrt(v p log n / n) with p fitted parameters; its constant is ours. Against a softmax
 truth a small problem's pseudo-truth is so near to f* that the distance to its function is no other statement.

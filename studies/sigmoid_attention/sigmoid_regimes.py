@@ -1,20 +1,17 @@
 """Sigmoid gating in the sparse and the dense regime (sigmoid-attention, section 4, Theorems 1 to 3, and Fig. 2).
 
-Data: x uniform on [-1, 1]^d, y = f*(x) + noise, f* a sigmoid mixture with fully quadratic scores, parameters from N(0,
-1/d), a truth of its own for each replicate. Dense: as drawn. Sparse: (A, b, c) = 0 for the last two experts. Fits have
-N* + 1 atoms and, as a control, N*: least squares near the truth in the box |theta| <= 5, or by a global search.
+Data: y = f*(x) + noise, f* a sigmoid mixture with quadratic scores, one for each replicate. Dense: as drawn. Sparse:
+(A, b, c) = 0 for the last two experts. Fits have N* + 1 atoms and, as a control, N*: least squares near the truth, or
+by a global search.
 
-Theorems 1 and 3 bound the loss by sqrt(log n / n), whose own slope is -0.445 between 1e3 and 1e5: at most -0.40 counts
-as that rate, at most -0.15 as n^(-1/4). A sum decides nothing where a part with a claim of its own is slower than the
-rule; that one side is slower is decided only where it has its own order. At d = 8 rates leave out sizes below ten
-samples per parameter, whose errors are steep for another reason.
+The bound sqrt(log n / n) has a slope of -0.445 between 1e3 and 1e5: at most -0.40 counts as that rate, at most -0.15 as
+n^(-1/4). A sum decides nothing where a part with a claim of its own is slower than the rule; that one side is slower is
+decided only where it has its own order. At d = 8 (486 parameters) rates leave out sizes below ten samples per
+parameter. The small problem has d = 3, 56 parameters and a hundredth of the noise variance.
 
-The small problem has d = 3, N* = 3 and a hundredth of the noise variance: n = 300 to 4000 is 5 to 71 samples for each
-of 56 parameters. At d = 8 there are 486.
-
-How to read the figure: L1 to the truth (sparse) and L3 to its nearest form with N atoms (dense) ask where the surplus
-atom went, which the data may not say; the quotient loss does not ask. In 24 of the ninety small truths an expert has no
-kink on the cube, and ReLU losses are above the infimum; no verdict is another without them.
+How to read the figure: L1 to the truth (sparse) and L3 to its nearest form (dense) ask where the surplus atom went,
+which the data may not say; the quotient loss does not ask. In 24 of the ninety small truths an expert has no kink on
+the cube, and ReLU losses are above the infimum; no verdict is another without them.
 """
 
 import itertools

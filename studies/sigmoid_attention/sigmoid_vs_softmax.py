@@ -1,20 +1,19 @@
 """Sigmoid against softmax gating: convergence rates of the parameters (sigmoid-attention, section 5.1, Fig. 1).
 
-Data: x uniform on [-1, 1]^d, y = f*(x) + noise of variance 0.01, f* a softmax mixture of N* experts with quadratic
-scores, parameters from N(0, 1/d) (App. E.1). Both gates are fitted to the same draws with N* + 1 experts.
+Data: y = f*(x) + noise, f* a softmax mixture of N* experts with quadratic scores. Both gates are fitted to the same
+draws with N* + 1 experts.
 
-The paper's protocol is ten epochs of gradient descent at step 0.1 from parameters "near their ground-truth values"; how
-near, the batch and the start of the ninth atom are not printed. The preset quick reads it plainly (full batches, radius
-0.05 n^(-1/2), the ninth softmax atom a copy of a true one, the sigmoid fit beside its target) and then changes the
-start alone. Truths and paper have least squares, near the truth and by a global search.
+The paper's protocol is ten epochs of gradient descent from parameters "near their ground-truth values"; how near, the
+batch and the start of the ninth atom are not printed. The preset quick reads it plainly (full batches, radius 0.05
+n^(-1/2), the ninth softmax atom a copy of a true one, the sigmoid fit beside its target), and then changes the start
+alone. Truths and paper have least squares, near the truth and by a global search.
 
 The loss of the softmax fit is taken to the truth, that of the sigmoid fit to the best pseudo-truth (eq. 12). The first
-has an atom too many, which may be anywhere; the second needs all nine. So a difference in L3 alone is no difference of
-the gates; the quotient loss forgives the superfluous atom.
+has an atom too many, which may be anywhere; the quotient loss forgives it.
 
-How to read the figure: the grey line is the asymptotic error of least squares that is told N*. A copied atom has its
-weight twice, and ten steps move it by an amount that does not depend on n: a floor, towards which the line bends. The
-preset paper has one truth, with ReLU experts an outlier (information bound 17.2 at n = 1e5, elsewhere 2.2 to 4.7).
+How to read the figure: grey is the asymptotic error of least squares that is told N*. A copied atom has its weight
+twice, and ten steps move it by an amount that does not depend on n: a floor, towards which the line bends. The preset
+paper has one truth, with ReLU experts an outlier (bound 17.2 at n = 1e5, usually 3).
 """
 
 import itertools

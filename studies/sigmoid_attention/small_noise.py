@@ -1,9 +1,8 @@
 """Sigmoid gating with little noise: where the asymptotics have begun (sigmoid-attention, Theorems 1, 3, 4 and 5).
 
-Least squares depends on noise variance v and size n through v / n once n is well above the number of parameters: v =
-1e-10 at n = 1000 to 10000 is the paper's v = 0.01 at n = 1e11 to 1e12. The truths are the first of sigmoid_regimes and
-partial_quadratic: d = 3, N* = 3, a truth of its own for each replicate; sparse sets the gates of the last two experts
-to 0. Each is fitted with four atoms, by the lowest of the local minima near representations of the truth.
+Least squares depends on noise variance v and size n through v / n: v = 1e-10 at n = 1000 to 10000 is the paper's v =
+0.01 at n = 1e11 to 1e12. The truths are the first of sigmoid_regimes and partial_quadratic (d = 3, N* = 3), fitted with
+four atoms, by the lowest of the local minima near representations of the truth.
 
 The examples after Definitions 1 and 3 leave a = 0 out: GELU fits start near the representations that split an expert
 with a constant gate, and the surplus atom stays there. ReLU, linear and squared experts start split in equal parts.
@@ -11,9 +10,9 @@ with a constant gate, and the surplus atom stays there. ReLU, linear and squared
 At most -0.40 counts as the rate sqrt(log n / n), at most -0.15 as n^(-1/4). What is looked at in two or three presets
 with nested truths has intervals of 97.5 or 98.3 %, so that all looks together have 95 %.
 
-How to read the figure: in the dense regime two shares of a homogeneous expert have nearly one gate, and the gates move
-apart by t while f moves by t^2 (non_identifiability), so that L3 falls like n^(-1/4). At the noise of sigmoid_regimes
-the distances are so large that it does not show.
+How to read the figure: in the dense regime two shares of a homogeneous expert have nearly one gate, and their gates
+move apart by t while f moves by t^2 (non_identifiability), so that L3 falls like n^(-1/4). At the noise of
+sigmoid_regimes that does not show.
 """
 
 import itertools
