@@ -58,7 +58,6 @@ study.preset(
     arms=["d8-softmax-*", "d8-nob-*"]
     + [f"d8-sigmoid-{cell}" for cell in ("dense-relu", "dense-gelu", "dense-linear", "sparse-gelu")],
 )
-study.preset("paper", "From their presets paper.", **dict(ONCE, arms=["sigmoid-*", "softmax-*", "partial-*"]))
 
 
 # --- rows: the study and its arm, the cells of its small presets and those at d = 8
@@ -114,7 +113,7 @@ WORDS = {"sigmoid": "Sigmoid", "partial": "Score without b", "softmax": "Softmax
 PRESETS = {  # the small ones, and that at d = 8
     "sigmoid": (["*"], ["theorems"]),
     "partial": (["*"], ["theorems"]),
-    "softmax": (["table", "many", "paper"], ["gates"]),
+    "softmax": (["table", "many"], ["gates"]),
     "nob-softmax": (["many"], ["gates"]),
 }
 for cell, (of, group) in CELLS.items():
@@ -139,7 +138,7 @@ for cell, (of, group) in CELLS.items():
 
 # --- claims: what the table compares, the two regimes and the two gates
 for name, prefix, where, presets in [
-    ("regimes-relu", "", "", ["table", "many", "paper"]),
+    ("regimes-relu", "", "", ["table", "many"]),
     ("regimes-relu-d8", "d8-", AT_D8, ["theorems"]),
 ]:
     of = dict(versus=f"{prefix}sigmoid-dense-relu", options=dict(slower_at_most=LIMIT["eps^-4"]))
@@ -164,7 +163,7 @@ BECAUSE_WITHOUT_B = (
     "exponential order."
 )
 for name, prefix, on, where, presets in [
-    ("gates-{}", "", "In the dense regime {}", "", ["table", "many", "paper"]),
+    ("gates-{}", "", "In the dense regime {}", "", ["table", "many"]),
     ("gates-{}-d8", "d8-", "In the dense regime {}", AT_D8, ["gates"]),
     ("nob-gates-{}", "nob-", "Without b, in the dense regime, {}", "", ["many"]),
     ("d8-nob-gates-{}", "d8-nob-", "Without b, in the dense regime, {}", AT_D8, ["gates"]),
