@@ -10,7 +10,7 @@ count or a verdict:
     0.973 [0.970, 0.976]<!-- = task_routing/ten favourite -->
     2.2 points [0.3, 4.1]<!-- = expert_count/paper few-mlp-4 -->, *supported*<!-- = expert_count/paper few-mlp-4 -->
     falls by 0.52 ± 0.03<!-- = softmax_gaussian slope D1 arm=exact * -1 -->
-    16 of 20<!-- = mot_specialisation count covered arm=m8 -->
+    16 of 20<!-- = mot_assumed_regime count after_all_covered arm=stated stage=I -->
 
 It names a study, its preset (``quick`` if none is named), and a claim by its id, or else what is to be computed:
 ``mean``, ``median``, ``min``, ``max`` of a variable, ``count`` of the replicates in which it is not zero, or the
