@@ -44,16 +44,7 @@ def cluster(tmp_path, request):
     while not where.exists() and time.monotonic() < end:
         time.sleep(0.1)
     address = json.loads(where.read_text())["address"]
-    worker = (
-        "--nthreads",
-        1,
-        option,
-        "--no-dashboard",
-        "--host",
-        "127.0.0.1",
-        "--memory-limit",
-        0,
-    )
+    worker = ("--nthreads", 1, option, "--no-dashboard", "--host", "127.0.0.1", "--memory-limit", 0)
     workers = [start("distributed.cli.dask_worker", address, *worker) for _ in range(number)]
     yield address, workers, processes[0]
     for process in processes:
@@ -130,11 +121,8 @@ def test_a_block_that_kills_every_worker_is_recorded_and_the_rest_goes_on(tmp_pa
     words = (study, "--out", tmp_path, "--backend", "dask", "--scheduler", address, "--no-report")
     run = subprocess.run(command(*words), env=environment(), capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
-    assert (
-        "24 of 24 replicates, 2 failed" in run.stdout
-        and "recorded as failed (" in run.stderr
-        and "arm median" in run.stderr
-    )
+    assert "24 of 24 replicates, 2 failed" in run.stdout
+    assert "recorded as failed (" in run.stderr and "arm median" in run.stderr
     status = results(tmp_path)["status"].values
     assert (status[0] == 0).all() and (status[1, :, 4] == Status.WORKER_DIED).all() and (status != 0).sum() == 2
 
