@@ -128,7 +128,7 @@ def load(study: str | Path | builder.Study, preset: str = "quick", *, out: str |
     folder = records.results_folder(request.out, study_file.name, preset)
     if not (folder / results.NAME).is_file():
         studies.need_preset(study_file, preset)
-    return labels.described(records.read(folder, study_file, request))
+    return records.read(folder, study_file, request)
 
 
 def write_report(result: Result, provenance: Mapping[str, Any]) -> Report:

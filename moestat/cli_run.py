@@ -162,7 +162,7 @@ def _collect(request: Request) -> None:
 def report(arguments: argparse.Namespace) -> None:
     """Report collected results again."""
     from moestat.report.write import write_outputs
-    from moestat.runner import labels, records, results
+    from moestat.runner import records, results
     from moestat.study import load
 
     request = request_of(arguments)
@@ -171,7 +171,7 @@ def report(arguments: argparse.Namespace) -> None:
     root = records.results_folder(request.out, study_file.name, request.preset)
     if study_file.study.reads and not records.is_record(root):  # seconds, and so it never outlives what it reads
         return _collect(request)
-    dataset = labels.described(records.read(root, study_file, request))
+    dataset = records.read(root, study_file, request)
     folder = records.report_folder(root)
     provenance = results.provenance(dataset)
     written = write_outputs(dataset, study_file.study, request.preset, folder, provenance=provenance)

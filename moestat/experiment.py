@@ -139,6 +139,11 @@ class Cell:
         """SHA-256 of :attr:`canonical` in hexadecimal."""
         return hashlib.sha256(self.canonical.encode()).hexdigest()
 
+    @property
+    def label(self) -> str:
+        """The cell as it is printed: ``arm softmax, n = 1000``."""
+        return ", ".join([f"arm {self.arm}", *(f"{axis} = {value}" for axis, value in self.coords.items())])
+
     def generator(self, replicate: int, purpose: str, **identity: object) -> np.random.Generator:
         """Return the stream of ``purpose`` in ``replicate`` for draws identified by ``identity``.
 

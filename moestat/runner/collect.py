@@ -142,7 +142,7 @@ class _Collector:
                     place[np.ix_(*own) if own else ...] = variable.values
                 elif not _agree(known, first, variable, entry):
                     raise UserError(
-                        f"'{name}' of {planned.label} differs between the shards {first.path} and {entry.path}: a "
+                        f"'{name}' of {planned.cell.label} differs between the shards {first.path} and {entry.path}: a "
                         "variable without the dimension replicate, or an attribute, must be the same whatever the "
                         "replicates are"
                     )
@@ -152,7 +152,7 @@ class _Collector:
                 differing.append(name)
         if differing:  # the computation is not repeatable
             self.remarks.append(
-                f"{planned.label}: '{differing[0]}' differs between shards of equal code ({entry.path.name})"
+                f"{planned.cell.label}: '{differing[0]}' differs between shards of equal code ({entry.path.name})"
             )
         seen[rows[fresh]] = status[fresh]
 

@@ -32,7 +32,7 @@ def debug(request: Request, say: Callable[[str], None]) -> None:
             for piece in begin.prerequisites(module, [planned.cell for planned in cells], say):
                 module.prepare(piece, device=context.device)
             for planned, replicate in itertools.product(cells, range(request.replicates or 1)):
-                say(where := f"{planned.label}, replicate {replicate}")
+                say(where := f"{planned.cell.label}, replicate {replicate}")
                 dataset = module.run(planned.cell, [replicate], device=context.device)
                 variables = contract.check(dataset, planned.cell, [replicate])
                 status = Status(int(variables["status"].values[0]))

@@ -32,13 +32,8 @@ class _Verified(BaseModel):
     equal: int
 
 
-class _Cell(BaseModel):
-    digest: str
-    seconds: float
-
-
 class _Manifest(BaseModel):
-    """The types of what is read of a manifest; any key may be missing."""
+    """The types of what is read of a manifest; any key may be missing. ``cells`` has the seconds by digest."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
     study: str = ""
@@ -52,7 +47,7 @@ class _Manifest(BaseModel):
     rules: str = ""
     origins: list[dict[str, Any]] = []
     tally: dict[str, int] = {}
-    cells: list[_Cell] | dict[str, float] = []
+    cells: dict[str, float] | list[Any] = {}
     problem: list[str] = []
     notes: list[str] = []
     left_out: list[str] = []
@@ -95,17 +90,6 @@ def cached(root: Path) -> dict[str, Any]:
 def write_of(scan: Scan, **more: Any) -> None:
     """Put the manifest of the folder of a scan in place."""
     plan, sealed = scan.plan, seal.read(scan.root)
-    cells = [
-        {
-            "arm": planned.cell.arm,
-            "coords": dict(planned.cell.coords),
-            "digest": planned.digest,
-            "replicates": len(scan.done(planned.digest)),
-            "failed": len(scan.failures(planned.digest)),
-            "seconds": round(sum(entry.provenance["seconds"] for entry in scan.usable.get(planned.digest, [])), 3),
-        }
-        for planned in plan.cells
-    ]
     content = {
         "study": plan.study_file.name,
         "file": plan.study_file.shown,
@@ -120,7 +104,10 @@ def write_of(scan: Scan, **more: Any) -> None:
         "code": dict(scan.code),
         "rules": sealed.digest if sealed is not None else "",
         "quarantined": list(scan.quarantined),
-        "cells": cells,
+        "cells": {
+            digest[:16]: round(sum(entry.provenance["seconds"] for entry in scan.usable.get(digest, [])), 3)
+            for digest in plan.by_digest
+        },
         "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
     files.write_json(scan.root / NAME, content | more)

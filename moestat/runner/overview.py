@@ -109,6 +109,6 @@ def _failed(scan: store.Scan, again: str) -> str:
         why = (str(message.values[entry.replicates.index(first)]) if message is not None else "") or why
     return (
         f"{len(lost)} of {plan.total} replicates ended with an error ({_how(Counter(s.name for s in lost.values()))}), "
-        f"such as: {plan.by_digest[digest][0].label}, replicate {first}: {shorten(why, 300)}\n"
+        f"such as: {plan.by_digest[digest][0].cell.label}, replicate {first}: {shorten(why, 300)}\n"
         f"Compute them again, on the same data, with: {again}\n"
     )

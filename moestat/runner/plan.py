@@ -51,11 +51,6 @@ class PlannedCell:
         numbers = [v for v in self.cell.coords.values() if isinstance(v, int | float) and not isinstance(v, bool)]
         return math.prod(abs(float(v)) for v in numbers if v)
 
-    @property
-    def label(self) -> str:
-        """The cell as it is printed: ``arm softmax, n = 1000``."""
-        return ", ".join([f"arm {self.cell.arm}", *(f"{axis} = {v}" for axis, v in self.cell.coords.items())])
-
 
 def slot_text(arm: str, coords: Mapping[str, Any]) -> str:
     """Return arm and coordinates as canonical text."""

@@ -18,7 +18,7 @@ import xarray as xr
 
 from moestat import bounded, files
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import manifest_file, results
+from moestat.runner import labels, manifest_file, results
 from moestat.runner.request import Request
 from moestat.sentences import listed
 from moestat.study import seal
@@ -65,7 +65,7 @@ def results_folder(out: Path, study: str, preset: str) -> Path:
 
 
 def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
-    """Read the results of a study in a folder, its own or those of a record.
+    """Read the results of a study in a folder, its own or those of a record, with the names of today.
 
     Raises InputError if there are none: the message names the presets that have some, and the command that makes these;
     StaleError if they are results of another study, or their rules cannot be told.
@@ -93,7 +93,7 @@ def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
             f"{folder / seal.NAME}, the rules as they were when the run started, was changed or removed; results "
             f"judged by rules that cannot be told must be computed again: {request.command()} --fresh"
         )
-    return dataset
+    return labels.described(dataset)
 
 
 def problem_of(lines: Iterable[str]) -> dict[str, str]:

@@ -87,14 +87,12 @@ def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Compariso
     computed = compute(plan, planned, replicate)
     status = _status(computed)
     lines = [
-        f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})",
+        f"{planned.cell.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})",
         f"status: {status.name}. {status.sentence}",
     ]
     folder = records.results_folder(request.out, plan.study_file.name, request.preset)
     kept, found = manifest_file.read(folder), None
-    cells = kept.get("cells") or []
-    digests = cells if isinstance(cells, dict) else [row["digest"][:16] for row in cells]
-    if planned.digest[:16] in digests and (folder / results.NAME).is_file():
+    if planned.digest[:16] in kept.get("cells", {}) and (folder / results.NAME).is_file():
         dataset = results.read(folder / results.NAME)
         there = at(dataset["status"], planned).values
         if replicate < len(there) and there[replicate] != results.NOT_COMPUTED:
@@ -231,7 +229,7 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
         computed = compute(plan, planned, replicate)
         found = compare(dataset, planned, replicate, computed, kept.get("left_out") or ())
         result.found.append(found)
-        say(f"{planned.label}, replicate {replicate}: {found}")
+        say(f"{planned.cell.label}, replicate {replicate}: {found}")
     result.elsewhere, result.told = origins(kept, begin.resolve_device(request.device, plan))
     return result
 

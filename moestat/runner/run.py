@@ -182,7 +182,7 @@ class _Run:
         for replicate, status in zip(outcome.replicates, outcome.status, strict=True):
             if status == Status.RAISED and self.shown < SHOWN:  # a mistake should not wait for the end of the study
                 self.shown += 1
-                label = self.plan.by_digest[outcome.digest][0].label
+                label = self.plan.by_digest[outcome.digest][0].cell.label
                 last = "; further ones are in the results only" if self.shown == SHOWN else ""
                 self.progress.say(f"{label}, replicate {replicate} raised {outcome.messages.get(replicate, '')}{last}")
         failed = sum(s != Status.CONVERGED for s in outcome.status)

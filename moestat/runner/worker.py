@@ -55,8 +55,7 @@ class Task:
     @property
     def label(self) -> str:
         """The task as it is printed."""
-        where = "".join(f", {axis} = {value}" for axis, value in self.cell.coords.items())
-        return f"arm {self.cell.arm}{where}, replicates {self.replicates[0]} to {self.replicates[-1]}"
+        return f"{self.cell.label}, replicates {self.replicates[0]} to {self.replicates[-1]}"
 
 
 @dataclass(frozen=True)
