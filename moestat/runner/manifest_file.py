@@ -22,18 +22,11 @@ if TYPE_CHECKING:
 NAME = "manifest.json"
 
 
-class _Verified(BaseModel):
-    """When replicates of a record were last computed again, at which commit, and how many were equal bit for bit."""
-
-    model_config = ConfigDict(strict=True)
-    date: str
-    commit: str
-    replicates: int
-    equal: int
-
-
 class _Manifest(BaseModel):
-    """The types of what is read of a manifest; any key may be missing. ``cells`` has the seconds by digest."""
+    """The types of what is read of a manifest; any key may be missing.
+
+    ``cells`` has seconds by digest, ``verified`` when and how many replicates of a record were last computed again.
+    """
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
     study: str = ""
@@ -54,7 +47,7 @@ class _Manifest(BaseModel):
     updated: str = ""
     results_sha256: str = ""
     run_sha256: str | None = None
-    verified: _Verified | None = None
+    verified: dict[str, str | int] | None = None
 
 
 def read(root: Path) -> dict[str, Any]:

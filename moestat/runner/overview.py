@@ -59,16 +59,11 @@ def overview(scan: store.Scan, *, by_arm: bool = False) -> list[dict[str, Any]]:
     for cells in groups.values():
         done = sum(len(scan.done(one.digest)) for one in cells)
         kinds = Counter(Status(status).name for one in cells for status in scan.failures(one.digest).values())
-        stale = {
-            (one.slot, replicate)
-            for one in cells
-            for _, entry in scan.stale.get(one.digest, [])
-            for replicate in entry.replicates
-            if replicate < plan.replicates
-        }
+        old = [{r for _, entry in scan.stale.get(one.digest, []) for r in entry.replicates} for one in cells]
+        stale = sum(replicate < plan.replicates for replicates in old for replicate in replicates)
         place: Mapping[str, Any] = {"cells": len(cells)} if by_arm else cells[0].cell.coords
         counts = {"done": done, "missing": len(cells) * plan.replicates - done, "failed": kinds.total()}
-        rows.append({"arm": cells[0].cell.arm, **place, **counts, "stale": len(stale), "how": _how(kinds)})
+        rows.append({"arm": cells[0].cell.arm, **place, **counts, "stale": stale, "how": _how(kinds)})
     return rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import numpy as np
@@ -42,6 +43,13 @@ def test_a_shard_gives_back_what_it_was_given():
     assert header.replicates == [3, 4, 5] and header.coords == {"n": 10}
     assert variables["loss"].values.tolist() == [[0, 1], [2, 3], [4, 5]]
     assert variables["message"].values.tolist() == ["", "é", "a\nb"]
+
+
+def test_the_attributes_of_an_older_shard_are_variables():
+    head, payload = CONTENT.split(b"\n", 1)[1].split(b"\n", 1)
+    older = json.dumps(json.loads(head) | {"attrs": {"policy": "near", "size": 2}}).encode()
+    _, variables = shard.decode(shard.sealed(older + b"\n" + payload))
+    assert variables["policy"].values.item() == "near" and variables["size"].values.item() == 2
 
 
 def test_no_part_of_a_shard_is_one_and_none_with_a_flipped_bit():
