@@ -113,21 +113,25 @@ study.claim(
 
 # --- upper bounds by their order --------------------------------------------------------------------------------------
 AXES = {
-    "sigma_0": ("start_scale", 0.3, 0.1, BOTH),
-    "10^-8": ("start_scale", 1e-6, 1e-8, SMALL),
-    "M": ("experts", 32, 16, BOTH),
-    "N": ("classes", 8, 4, BOTH),
+    "sigma_0": ("start_scale", 0.3, 0.1, "N = 8, M = 32", BOTH),
+    "10^-8": ("start_scale", 1e-6, 1e-8, "sigma_0 = 10^-8, 10^-6; N = 8, M = 32", SMALL),
+    "M": ("experts", 32, 16, "M = 16, 32", BOTH),
+    "N": ("classes", 8, 4, "N = 4, 8", BOTH),
 }
-ROUTER_C, ROUTER_V = (
-    ("router_centre", "expected router gradient along c_n"),
-    ("router_label", "expected router gradient along v_n"),
+ORDERS = {("start_scale", 0.5): "sigma_0^0.5", ("start_scale", 1): "sigma_0", ("experts", -1): "1/M"}
+ORDERS |= {("experts", -2): "M^-2", ("classes", -2): "N^-2"}
+ATTENTION = ("start_attention", "difference between attentions to two signals")
+ROUTER_C = ("router_centre", "largest expected router gradient along c_n")
+ROUTER_V = ("router_label", "largest expected router gradient along v_n")
+DIFFERENCE = (
+    "class_difference",
+    "size of the difference between the expected gradients along the own class and along the others",
 )
-DIFFERENCE = ("class_difference", "difference of an expert's expected gradients along its own class and the others")
-CENTRE = ("expert_centre", "expected gradient of an expert along c_n")
-OTHERS = ("other_growth", "expected growth of another pair of signals than (v_n, v_n) in stage II")
-DISTRACTORS = ("distractor_growth", "expected growth of a nu' W_KQ v_n', v_n' of another class, in stage II")
+CENTRE = ("expert_centre", "largest expected gradient of an expert along c_n")
+OTHERS = ("other_growth", "largest expected growth of another pair of signals than (v_n, v_n) in stage II")
+DISTRACTORS = ("distractor_growth", "largest expected growth of a nu' W_KQ v_n', v_n' of another class, in stage II")
 for id_, source, (variable, what), state, axis, power in [
-    ("l6-order", "Lemma 6", ("start_attention", "difference between attentions to two signals"), "", "sigma_0", 1),
+    ("l6-order", "Lemma 6", ATTENTION, "", "sigma_0", 1),
     ("l12-sigma-early", "Lemma 12", ROUTER_C, "early", "sigma_0", 0.5),
     ("l12-experts-early", "Lemma 12", ROUTER_C, "early", "M", -2),
     ("l12-label-sigma-early", "Lemma 12", ROUTER_V, "early", "sigma_0", 0.5),
@@ -138,19 +142,18 @@ for id_, source, (variable, what), state, axis, power in [
     ("l13-difference-experts-early", "Lemma 13 (15)", DIFFERENCE, "early", "M", -1),
     ("l13-centre-early", "Lemma 13 (16)", CENTRE, "early", "sigma_0", 1),
     ("l13-centre-experts-early", "Lemma 13 (16)", CENTRE, "early", "M", -1),
-    ("l11-output-small", "Lemma 11", ("output", "output"), "trained", "10^-8", 0.5),
+    ("l11-output-small", "Lemma 11", ("output", "largest output"), "trained", "10^-8", 0.5),
     ("l14-others", "Lemma 14", OTHERS, "promised", "sigma_0", 1),
     ("l14-others-small", "Lemma 14", OTHERS, "promised", "10^-8", 1),
     ("s51-distractor-growth", "Prop. 2 (Section 5.1 after it)", DISTRACTORS, "promised", "sigma_0", 1),
     ("s51-distractor-growth-small", "Prop. 2 (Section 5.1 after it)", DISTRACTORS, "promised", "10^-8", 1),
 ]:
-    name, high, low, presets = AXES[axis]
+    name, high, low, where, presets = AXES[axis]
     target, limit = (round(part * power * math.log(high / low), 3) for part in (1, 0.8))
     rule = order(variable, state, target, {name: high}, {name: low})
     study.claim(
         id_,
-        f"{WHEN[state]} the largest {what} goes at least like "
-        f"{'sigma_0' if name == 'start_scale' else axis}^{power} ({name}: {low:g}, {high:g}).",
+        f"{WHEN[state]} the {what} goes at least like {ORDERS[name, power]} ({where}).",
         (rule.at_least if power > 0 else rule.at_most)(limit, predicted=target),
         dict(source=f"MT {source}", group=f"{source}: {what}", **presets),
         because="what is O(x) falls like x at least; short of it by up to a fifth, which is left for logarithms, "
@@ -160,13 +163,12 @@ study.claim(
     "l11-output-experts-small",
     "At T1 the largest output does not grow with M (M = 16, 32; sigma_0 = 10^-6).",
     order("output", "trained", 0, *(dict(experts=m, start_scale=1e-6) for m in (32, 16))).at_most(0.139, predicted=0),
-    dict(source="MT Lemma 11", group="Lemma 11: output", **SMALL),
+    dict(source="MT Lemma 11", group="Lemma 11: largest output", **SMALL),
     because="O(sigma_0^0.5) has no M in it, at any epoch of stage I; a fifth of log 2 is left for logarithms",
 )
 study.claim(
     "l14-others-size-small",
-    "From what Proposition 1 promises the largest expected growth of another pair of signals than (v_n, v_n) in stage "
-    "II, a mean over the experts, is at most sigma_0 = 10^-8 (N = 8; M = 16, 32).",
+    f"{WHEN['promised']} the {OTHERS[1]}, a mean over the experts, is at most sigma_0 = 10^-8 (N = 8; M = 16, 32).",
     function(
         "studies.mixture_of_transformers.parts.rules:largest_ratio",
         "other_growth",
@@ -179,7 +181,6 @@ study.claim(
 )
 
 # --- the lower bound of Lemma 14, Omega(N sigma_0^0.5 / M) ------------------------------------------------------------
-OWN = "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the growth of v_n' W_KQ v_n"
 for id_, how, rule in [
     (
         "l14-own-experts",
@@ -188,18 +189,18 @@ for id_, how, rule in [
     ),
     (
         "l14-own-sigma",
-        "falls no faster than sigma_0^0.5 (0.1, 0.3)",
+        "falls no faster than sigma_0^0.5 (N = 8, M = 32)",
         order("own_pair", "promised", 0.549, dict(start_scale=0.3), {}).at_most(0.659, predicted=0.549),
     ),
     (
         "l14-classes",
-        "goes at least like N (N = 4, 8)",
+        "goes at least like N (N = 4, 8; M = 32, sigma_0 = 0.1)",
         order("own_pair", "promised", 0.693, {}, dict(classes=4)).at_least(0.554, predicted=0.693),
     ),
 ]:
     study.claim(
         id_,
-        f"{OWN} {how}.",
+        f"{WHEN['promised']} the growth of v_n' W_KQ v_n {how}.",
         dict(rule, source="MT Lemma 14", **BOTH),
         because="what is Omega(N sigma_0^0.5 / M) falls no faster with sigma_0 and M, and grows like N; a fifth is "
         "left for logarithms",
@@ -208,7 +209,7 @@ for classes, experts, scale in itertools.product([8, 4], [32, 16], [0.1, 0.3]):
     first = (classes, experts, scale) == (8, 32, 0.1)
     study.claim(
         "l14-own" if first else f"l14-own-{classes}-{experts}-{str(scale).replace('.', '')}",
-        f"{OWN} in stage II is positive (N = {classes}, M = {experts}, sigma_0 = {scale}).",
+        f"{WHEN['promised']} v_n' W_KQ v_n grows in stage II (N = {classes}, M = {experts}, sigma_0 = {scale}).",
         mean(
             "own_pair", "mot", at=dict(state="promised", classes=classes, experts=experts, start_scale=scale)
         ).at_least(0.0, predicted="> 0"),

@@ -78,9 +78,10 @@ study.arm("flat", "no attention", model="no-attention")
 
 BELOW_EVERY_EPS = "the expected loss of the MoT gets below every eps, for any constant sigma_xi"
 THEOREM_1 = dict(source="MT Theorem 1, Section 5.2", group="theorem 1: no floor with attention")
+GIVEN = "W = v_n and class-pure routing, as Prop. 1 has them, and with the attention of stage II"
 for id_, start, arm, d, presets in [
     ("no-floor", "the ideal end state of Props. 1 and 2 (W = v_n)", "mot", 320, ["paper"]),
-    ("no-floor-trained", "Prop. 1's state (W = v_n), with the attention of stage II", "trained", 32, ["trained"]),
+    ("no-floor-trained", GIVEN, "trained", 32, ["trained"]),
 ]:
     study.claim(
         id_,

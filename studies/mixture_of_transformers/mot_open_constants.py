@@ -132,16 +132,12 @@ for reading, t1 in READINGS.items():
         group="proposition 1: the gap goes like sqrt(sigma_0)",
         because="Theta(sigma_0^0.5) is read as a power law between two small sigma_0",
     )
-    for case, arm, presets in [
-        ("1000", f"{reading}-1000", ["quick"]),
-        ("many", f"{reading}-many", ["many"]),
-    ]:
+    for case, k, presets in [("1000", "", ["quick"]), ("many", "K = 2240, ", ["many"])]:
         study.claim(
             f"joint{tag}-{case}",
             "From where stage I ends here there is a step at which p(v_n, v_n) is 0.4 or more and the largest "
-            f"attention among the other pairs of signals at most sigma_0 = 0.3 (constant 1000, {t1}, L = 5"
-            f"{', K = 2240' if case == 'many' else ''}).",
-            both_halves(arm),
+            f"attention among the other pairs of signals at most sigma_0 = 0.3 ({k}constant 1000, {t1}, L = 5).",
+            both_halves(f"{reading}-{case}"),
             dict(source="MT Prop. 2", presets=presets),
             because="there is a T2 with Theta(1), for which 0.4 is taken, for (v_n, v_n) and O(sigma_0), with the "
             "constant 1, for all other pairs",

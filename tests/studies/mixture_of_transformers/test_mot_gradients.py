@@ -29,26 +29,25 @@ def _losses(w, weights, kq, theta, routed):
 
 
 def drawn():
-    """A world, weights, attention and router drawn at random, and how the samples are routed."""
+    """Return a world, what is measured of a model drawn at random, its weights, and slopes of its losses."""
     rng = np.random.default_rng(1)
     w = world(2)
-    weights, kq, theta = (rng.standard_normal(shape) for shape in ((4, 6), (4, 6, 6), (4, 6)))
-    return w, weights, kq, theta, rng.dirichlet(np.ones(4), size=len(w.y))
-
-
-def test_gradients_are_those_of_finite_differences():
-    w, weights, kq, theta, routed = drawn()
-    out = measure(w, weights, kq, theta, routed)
-    h = 1e-5
+    parameters = [rng.standard_normal(shape) for shape in ((4, 6), (4, 6, 6), (4, 6))]  # W, KQ, Theta
+    routed, h = rng.dirichlet(np.ones(4), size=len(w.y)), 1e-5
 
     def slope(which, place, move):
         ends = []
         for sign in (1, -1):
-            moved = [weights.copy(), kq.copy(), theta.copy()]
+            moved = [p.copy() for p in parameters]
             moved[which][place] += sign * h * move
             ends.append(_losses(w, *moved, routed)[0 if which == 2 else 1])
         return (ends[0] - ends[1]) / (2 * h)
 
+    return w, measure(w, *parameters, routed), parameters[0], slope
+
+
+def test_gradients_are_those_of_finite_differences():
+    w, out, weights, slope = drawn()
     on = {"router_centre": (2, w.centres), "router_label": (2, w.labels), "expert_centre": (0, w.centres)}
     for name, (which, directions) in on.items():
         assert out[name] == pytest.approx(max(abs(slope(which, m, u)) for m in range(4) for u in directions), rel=1e-5)
@@ -69,9 +68,8 @@ def test_gradients_are_those_of_finite_differences():
 
 
 def test_a_gap_grows_by_a_step_against_the_gradient():
-    w, weights, kq, theta, routed = drawn()
-    out = measure(w, weights, kq, theta, routed)
-    gradient = np.array([[_along(w, weights, kq, theta, routed, m, u) for u in np.eye(6)] for m in range(4)])
+    w, out, weights, slope = drawn()
+    gradient = np.array([[slope(0, m, u) for u in np.eye(6)] for m in range(4)])
     on = weights @ w.labels.T
     rows, own = np.arange(4), on.argmax(axis=1)
 
@@ -85,15 +83,6 @@ def test_a_gap_grows_by_a_step_against_the_gradient():
     assert out["gap_widens"] == np.mean(rate > 0)
     of_length_1 = grown(gradient / np.linalg.norm(gradient, axis=1, keepdims=True))
     assert out["gap_step"] == pytest.approx(np.mean(of_length_1), rel=1e-4)
-
-
-def _along(w, weights, kq, theta, routed, m, direction, h=1e-5):
-    ends = []
-    for sign in (1, -1):
-        moved = weights.copy()
-        moved[m] += sign * h * direction
-        ends.append(_losses(w, moved, kq, theta, routed)[1])
-    return (ends[0] - ends[1]) / (2 * h)
 
 
 def test_over_both_labels_a_key_with_a_sign_cancels_and_one_without_does_not():
