@@ -70,7 +70,7 @@ def shard_cost(folder: Path, count: int) -> tuple[float, float]:
     os.chdir(folder)
     made = plan.make(load.read(study(folder, count, 1)))
     context = begin.context_of(made)
-    tasks = [worker.Task(context, planned.cell, planned.digest, replicates) for planned, replicates in made.blocks()]
+    tasks = [worker.Task(context, planned.cell, replicates) for planned, replicates in made.blocks()]
     worker.compute(tasks[0])
     begin, begin_processor = time.perf_counter(), time.process_time()
     for task in tasks[1:]:

@@ -44,6 +44,7 @@ import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,13 +129,13 @@ class Cell:
     coords: Mapping[str, Any]
     settings: Mapping[str, Any] = field(hash=False)
 
-    @property
+    @cached_property
     def canonical(self) -> str:
         """The identity of the cell as canonical JSON: seed and settings. What computes it has a version of its own."""
         identity = {"seed": self.study_seed, "settings": dict(self.settings)}
         return json.dumps(identity, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of :attr:`canonical` in hexadecimal."""
         return hashlib.sha256(self.canonical.encode()).hexdigest()

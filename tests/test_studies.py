@@ -108,7 +108,7 @@ def shrink(made):
             settings["dimension"] = max(settings["dimension"], 2 * settings["classes"])
         resolved = made.experiment.Settings(**settings).model_dump(mode="json")
         cell = replace(planned.cell, settings=resolved)
-        cells.append(replace(planned, cell=cell, digest=cell.digest))
+        cells.append(replace(planned, cell=cell))
     count = 2 if kind in PAIRED else 1
     return replace(made, cells=tuple(cells), replicates=count, block=count)
 

@@ -34,11 +34,15 @@ MOST_ROWS = 10**8
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A cell, its digest, and its index on the dimensions (arm, *axes)."""
+    """A cell, and its index on the dimensions (arm, *axes)."""
 
     cell: Cell
-    digest: str
     position: tuple[int, ...]
+
+    @property
+    def digest(self) -> str:
+        """That of the cell."""
+        return self.cell.digest
 
     @property
     def slot(self) -> str:
@@ -213,7 +217,7 @@ def _cells(plan: Plan, model: type[BaseModel]) -> Iterator[PlannedCell]:
             coords = {axis: value for axis, (_, value) in zip(plan.axes, point, strict=True)}
             if all(coords[axis] in values for axis, values in own.items()):
                 cell = Cell(plan.module_name, plan.seed, arm.name, coords, _settings(plan, model, arm, place, coords))
-                yield PlannedCell(cell, cell.digest, (arm_at, *(at for at, _ in point)))
+                yield PlannedCell(cell, (arm_at, *(at for at, _ in point)))
 
 
 def _own_values(plan: Plan, arm: Arm, place: str) -> dict[str, list[Any]]:

@@ -150,11 +150,11 @@ class _Run:
         for number, (planned, replicates) in enumerate(self.plan.blocks()):
             missing = [r for r in replicates if r not in done[planned.digest]]
             if missing and number % parts == part - 1:
-                tasks.append(worker.Task(self.context, planned.cell, planned.digest, missing))
+                tasks.append(worker.Task(self.context, planned.cell, missing))
         return tasks
 
     def _compute(self, tasks: list[worker.Task]) -> None:
-        cells = {task.digest: task.cell for task in tasks}.values()
+        cells = {task.cell.digest: task.cell for task in tasks}.values()
         shared = begin.prerequisites(self.plan.experiment, cells, self._note)
         with (
             pool.opened(self.request, self.context, len(tasks), self.progress.say) as workers,

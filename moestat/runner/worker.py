@@ -49,7 +49,6 @@ class Task:
 
     context: Context
     cell: Cell
-    digest: str
     replicates: Sequence[int]
 
     @property
@@ -88,7 +87,7 @@ def compute(task: Task) -> Outcome:
             told = zip(piece, variables["message"].values, strict=True)
             messages |= {r: str(text) for r, text in told if status[r] != Status.CONVERGED}
     found, messages = [status[r] for r in task.replicates], dict(list(messages.items())[:20])
-    return Outcome(task.digest, task.replicates, found, messages)
+    return Outcome(task.cell.digest, task.replicates, found, messages)
 
 
 def prepare(context: Context, prerequisite: dict[str, Any]) -> str:
@@ -108,7 +107,7 @@ def record_end(task: Task, status: Status, message: str) -> Outcome:
     """Write down how these replicates ended, whose worker cannot: it died twice, or they took longer than they may."""
     _store(task, task.replicates, contract.failed(task.replicates, status, message), 0.0)
     count = len(task.replicates)
-    return Outcome(task.digest, task.replicates, [int(status)] * count, dict.fromkeys(task.replicates, message))
+    return Outcome(task.cell.digest, task.replicates, [int(status)] * count, dict.fromkeys(task.replicates, message))
 
 
 def describe(error: BaseException) -> str:
@@ -142,7 +141,7 @@ def _store(task: Task, replicates: Sequence[int], variables: Any, seconds: float
     context = task.context
     made = {"created": time.time(), "seconds": seconds, "device": context.device, "pid": os.getpid(), **origin.here()}
     content = shard.encode(task.cell, replicates, variables, context.code, made)
-    shard.write(Path(context.root), task.digest, content, replicates, context.code)
+    shard.write(Path(context.root), task.cell.digest, content, replicates, context.code)
 
 
 _code_of = functools.cache(code_version)  # as it was when this process first used it: the disk may be newer
