@@ -22,10 +22,10 @@ and, where useful,
     the devices it computes on, e.g. ``("cpu", "cuda")``; ``--device auto`` takes the first that is there.
 
 The dataset holds ``status`` (int, :class:`moestat.status.Status`), ``message`` (str) and ``iterations`` per replicate.
-A variable without the dimension ``replicate`` is a property of the cell (a Fisher line, say), the same whatever the
-replicates are; so are the dataset's attributes (text or numbers). Every number depends on (study seed, settings,
-replicate) alone, but for measurements of the machine: a variable of seconds, say, carries the attribute
-``measurement = 1`` and is compared by nobody.
+Names are words of letters, digits and ``_``. A variable without the dimension ``replicate`` is a property of the cell
+(a Fisher line, say), the same whatever the replicates are; so are the dataset's attributes (text or numbers). Every
+number depends on (study seed, settings, replicate) alone, but for measurements of the machine: a variable of seconds,
+say, carries the attribute ``measurement = 1`` and is compared by nobody.
 
 A study that only reads the results of others has a reader in place of an experiment,
 
@@ -93,7 +93,7 @@ def no_truth_value(field: FieldInfo | None) -> str:
 
 
 class SettingsModel(BaseModel):
-    """Base of every experiment's ``Settings``: immutable; it refuses unknown keys, and truth values for numbers."""
+    """Base of every experiment's ``Settings``: immutable; it refuses unknown keys, NaN, and true for a number."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", protected_namespaces=(), use_attribute_docstrings=True, allow_inf_nan=False
@@ -204,7 +204,7 @@ def assemble(
 
 
 def require_torch() -> None:
-    """Import PyTorch, which only some experiments need, or raise an ImportError that says how to get it."""
+    """Import PyTorch, or raise an ImportError that says how to get it."""
     try:
         importlib.import_module("torch")
     except ImportError as error:
