@@ -41,9 +41,9 @@ def write(path: Path, content: bytes, *, durable: bool = True) -> None:
         sync_folder(path.parent)
 
 
-def write_json(path: Path, content: Any, *, durable: bool = True) -> None:
+def write_json(path: Path, content: Any) -> None:
     """Write ``content`` as indented JSON, see :func:`write`."""
-    write(path, (json.dumps(content, indent=2) + "\n").encode(), durable=durable)
+    write(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
 def sync_folder(folder: Path) -> None:

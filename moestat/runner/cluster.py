@@ -61,15 +61,18 @@ class Cluster(Here):
                     if future.cancelled():  # by nobody of us: the scheduler does not know it any more
                         raise ConnectionError("a task was cancelled")
                     try:
-                        error = future.exception(timeout=LOOK)
-                        result = None if error is not None else future.result(timeout=LOOK)
-                    except TimeoutError:  # it was lost with its worker, and another one computes it again
-                        continue
-                    argument = futures.pop(future)
-                    if error is not None and not isinstance(error, KilledWorker):
-                        told = f"{type(error).__name__}: {_flat(error)}"
-                        raise UserError(f"a worker of the cluster cannot compute: {told}")
-                    yield result if error is None else Lost(argument, _flat(error))
+                        result = future.result(timeout=LOOK)
+                    except KilledWorker as error:
+                        result = Lost(futures[future], _flat(error))
+                    except Exception as error:
+                        if future.status == "error":
+                            told = f"{type(error).__name__}: {_flat(error)}"
+                            raise UserError(f"a worker of the cluster cannot compute: {told}") from None
+                        if isinstance(error, TimeoutError):  # it was lost with its worker; another computes it again
+                            continue
+                        raise ConnectionError(_flat(error)) from None
+                    del futures[future]
+                    yield result
         except OSError as error:
             raise PoolError(
                 f"the scheduler {where} was lost, or was started anew ({_flat(error)}): start it again; its new "

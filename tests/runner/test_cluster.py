@@ -41,7 +41,7 @@ def cluster(tmp_path, request):
     options = ("--scheduler-file", where, "--no-dashboard")
     start("distributed.cli.dask_scheduler", "--port", 0, "--host", "127.0.0.1", *options)
     end = time.monotonic() + 60
-    while not where.exists() and time.monotonic() < end:
+    while not (where.exists() and where.read_text()) and time.monotonic() < end:
         time.sleep(0.1)
     address = json.loads(where.read_text())["address"]
     worker = ("--nthreads", 1, option, "--no-dashboard", "--host", "127.0.0.1", "--memory-limit", 0)
