@@ -173,6 +173,13 @@ class Evidence:
         array = self._kept[key]
         return selection.at_point(array, at) if at else array
 
+    def values(self, variable: str, arm: str) -> np.ndarray:
+        """Return all values of a variable in an arm, or none where the results hold no such number."""
+        try:
+            return np.asarray(self.samples(variable, arm).values)
+        except NoAnswerError:
+            return np.zeros(0)
+
     def series(
         self,
         variable: str,

@@ -22,6 +22,7 @@ from moestat.claims.wording import AT_SCALE, VERDICTS, Word, rule, wording
 from moestat.rates import Cases, Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
+from moestat.sentences import listed
 from moestat.study import seal
 from moestat.study.presets import named, runs_arms
 from moestat.study.seal import Seal, Written
@@ -32,10 +33,6 @@ LEAST = 3
 ABOUT = ("source", "origin", "bearing", "statement", "predicted")
 """What a verdict has from its claim as it is."""
 WHEN: tuple[Written, ...] = get_args(Written)
-
-
-MOST_GONE = 6
-"""Claims that were removed since a run, by name; of the others only how many they are."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +94,7 @@ def judge_sealed(
             when = "edited"
         verdicts.append(replace(judge_claim(evidence, claim), rule=digest, sealed=when))
     gone = sorted(set(sealed.claims if sealed else ()) - {claim.id for claim in study.claims})
-    more = f" and {len(gone) - MOST_GONE} others" if len(gone) > MOST_GONE else ""
-    told = f"Sealed when the run started, and removed since: {', '.join(gone[:MOST_GONE])}{more}."
-    return verdicts, [told] if gone else []
+    return verdicts, [f"Sealed when the run started, and removed since: {listed(gone, 6)}."] if gone else []
 
 
 def judged(study: Study, preset: str) -> list[Claim]:

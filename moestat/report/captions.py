@@ -1,4 +1,4 @@
-"""What is said in and around the panels of a figure: names of lines, where a panel stands, caption and notes."""
+"""What is said in and around the panels of a figure: names of lines, where a panel stands, its note, the caption."""
 
 from __future__ import annotations
 
@@ -21,13 +21,17 @@ from moestat.report.text import mathtext, minus
 from moestat.study.spec import Figure, Panel
 
 PART = re.compile(r"[,:]\s+")
-LAST = "last"
-"""Stands for the last value of an axis of numbers."""
 MEANS = {
     "rates": "Points: geometric means over replicates with 95 % t-intervals; numbers: mean slopes ± half of theirs",
     "lines": "Means over replicates with 95 % intervals",
     "heatmap": "Cells: means over replicates",
 }
+MARKS = {
+    "untrusted": "In brackets: a slope that is not trusted",
+    "bent": "*: the line is bent, so that the slope depends on the window",
+    "unsettled": "\N{DOUBLE DAGGER}: searches did not come back to their best points",
+}
+"""What is said of a number by a mark; why, is told in the table of rates."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,11 @@ class Entry:
 
 @dataclass
 class Facts:
-    """What a panel shows, in words: for the legend, the caption and the notes."""
+    """What a panel shows, in words: for the legend and the caption."""
 
     arms: list[str] = field(default_factory=list)
-    notes: list[tuple[str, str, str]] = field(default_factory=list)
-    """Kind, line and reason."""
+    remarks: list[tuple[str, str]] = field(default_factory=list)
+    """What is left out or incomplete, and the line."""
     parts: set[str] = field(default_factory=set)
     references: list[str] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
@@ -88,21 +92,16 @@ def wrapped(text: str, width: int) -> str:
     return mathtext("\n".join(textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)))
 
 
-# --- where a panel stands --------------------------------------------------------------------------------------------
-
-
 def point(ds: xr.Dataset, figure: Figure, panel: Panel) -> dict[str, Any] | None:
-    """Return the coordinates at which a panel is taken: the figure's, then its own.
+    """Return the coordinates at which a panel is taken: the figure's, then its own; of several the first that was run.
 
-    Of several values the first one that was run counts. None: no such point was run, and the panel is left out.
+    None: no such point was run, and the panel is left out.
     """
     found: dict[str, Any] = {}
     for axis, wanted in (figure.options.get("at", {}) | panel.at).items():
         values = wanted if isinstance(wanted, list) else [wanted]
         if axis in ds.coords and axis in ds.dims:
-            labels = ds[axis]
-            values = [labels.values.tolist()[-1] if v == LAST and labels.dtype.kind in "iuf" else v for v in values]
-            values = [v for v in values if bool(np.any(is_at(labels, v)))]
+            values = [v for v in values if bool(np.any(is_at(ds[axis], v)))]
         if not values:
             return None
         found[axis] = values[0]
@@ -120,9 +119,6 @@ def note(evidence: Evidence, panel: Panel, arm: str, at: Mapping[str, Any]) -> s
     return minus(panel.note.format_map(values))
 
 
-# --- below the figure ------------------------------------------------------------------------------------------------
-
-
 def origin(evidence: Evidence) -> str:
     """Return what a figure is of, in few words: study, preset, version."""
     attrs = evidence.ds.attrs
@@ -131,7 +127,7 @@ def origin(evidence: Evidence) -> str:
 
 
 def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
-    """Return the caption of a figure: the author's, then what the marks mean and how many runs it rests on."""
+    """Return the caption of a figure: the author's, what marks mean, what is left out, on how many runs it rests."""
     shown = set().union(*(fact.parts for fact in facts))
     said = [figure.title.rstrip("."), figure.caption.rstrip(".")]
     if "95 %" not in figure.caption:  # else the author has said it
@@ -141,17 +137,13 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
         scale = evidence.study.scale_of(evidence.preset)
         own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
         said.append(f"Dashed: the slope printed in the paper{own}")
+    said += [text for mark, text in MARKS.items() if mark in shown]
+    lines: dict[str, list[str]] = {}
+    for number, fact in enumerate(facts):
+        for reason, name in fact.remarks:
+            lines.setdefault(reason, []).append(f"({chr(97 + number)}) {name}" if len(facts) > 1 else name)
+    said += [f"{reason}: {'; '.join(names)}" for reason, names in lines.items()]
     arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or chosen(evidence.ds, ["*"])
     counts, number = evidence.count((arm, {}) for arm in arms), evidence.ds.sizes["replicate"]
     said.append(f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}")
     return ". ".join(filter(None, [*said, origin(evidence)])) + "."
-
-
-def notes(facts: Sequence[Facts]) -> list[str]:
-    """Return what the report says below the caption: what is not trusted, bent or left out; of one reason once."""
-    lines: dict[tuple[str, str], list[str]] = {}
-    for number, fact in enumerate(facts):
-        at = f"({chr(97 + number)}) " if len(facts) > 1 else ""
-        for head, name, reason in fact.notes:
-            lines.setdefault((head, reason.rstrip(".")), []).append(at + name)
-    return [f"{head}: {'; '.join(names)}: {reason}." for (head, reason), names in lines.items()]

@@ -15,10 +15,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from moestat.claims.verdicts import COLUMNS, count_written, written
-from moestat.claims.wording import in_words, rule, tally
-from moestat.report import render, views
+from moestat.claims.verdicts import COLUMNS, written
+from moestat.claims.wording import in_words, rule
+from moestat.report import views
+from moestat.report.items import NOT_RUN
 from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, runs_and_records
+from moestat.report.terminal import Shown
 from moestat.rounding import number
 from moestat.runner import belongs, records
 from moestat.sentences import listed
@@ -26,7 +28,6 @@ from moestat.study import presets
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
-NOT_RUN = "not run"
 ABOUT = ("study", "title", "paper", "because", "hindsight", "low", "high", "region")
 RUN = ("preset", "command", "date", "version", "code", "seed")
 LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
@@ -144,35 +145,30 @@ def _float(text: str) -> float:
 
 def title(table: pd.DataFrame) -> str:
     """Return how many claims there are, and how they stand."""
-    counts = tally(table["verdict"], table["scale"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
-    return f"{len(table)} claims: {views.in_words(counts)}{views.of_rules(count_written(table.to_dict('records')))}"
+    told = views.tally(table.to_dict("records"), **{NOT_RUN: int((table["verdict"] == NOT_RUN).sum())})
+    return f"{len(table)} claims: {told}"
 
 
-def rich(table: pd.DataFrame) -> RenderableType:
-    """Return the ledger for the terminal, one group of rows per paper and study, with the run in its heading."""
+def rich(table: pd.DataFrame) -> Shown:
+    """Return the ledger for the terminal, one group of rows per paper and study, with the run in its heading.
+
+    Below it stands why runs that are there do not count, each reason once, with the claims that it holds for.
+    """
     groups, kept = [], table.to_dict("records")
+    claims: dict[str, list[str]] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
     for row in kept:
         run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] else ""
         groups.append(f"{row['paper']}: {row['study']}{run}")
-    shown = views.claims(table, title=title(table), groups=groups, notes=_not_shown(kept))
-    return render.rich(shown, spare=("statement", "says", "predicted"))
-
-
-def _not_shown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say why runs that are there do not count, each reason once, with the claims that it holds for."""
-    claims: dict[str, list[str]] = {}
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
         claims.setdefault(row["study"], []).append(row["claim"])
         if row["verdict"] == NOT_RUN and row["why"]:
             reasons.setdefault((row["study"], row["why"]), []).append(row["claim"])
-    return [
+    notes = [
         f"{study}{'' if names == claims[study] else f' ({listed(names, 3)})'}: {why}"
         for (study, why), names in reasons.items()
     ]
-
-
-# --- one claim -------------------------------------------------------------------------------------------------------
+    shown = views.claims(table, title=title(table), groups=groups, notes=notes)
+    return Shown(shown, spare=("statement", "says", "predicted"))
 
 
 def card(out_root: Path, name: str, study: Study, claim: Claim) -> tuple[RenderableType, str]:
@@ -181,36 +177,32 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> tuple[Rendera
     row = ledger(out_root, alone).to_dict("records")[0]
     group = f"counts once with the group {claim.group}" if claim.group else ""
     when, estimate = views.RULES[written(row)], views.estimated(row)
-    told = {
-        "statement": claim.statement,
-        "source": claim.source,
-        "says": "; ".join(filter(None, [views.says(row), claim.because, group])),
-        "rule": in_words(claim),
-        "predicted": number(claim.predicted) + (" (printed in the paper)" if claim.printed else ""),
-        "scale": views.scale_of(row["scale"], study.paper),
-        "estimate": f"{estimate} ({100 * claim.level:.4g} % interval)" if estimate else "none",
-        "verdict": row["wording"] + (f" (rule: {when})" if when else ""),
-        "why": row["why"],
-        "run": _run(out_root, name, row),
-    }
-    grid = Table.grid(padding=(0, 2))
-    for head, text in told.items():
-        if text:
-            grid.add_row(head, Text(text, overflow="fold"))
+    folder = records.results_folder(out_root, folder_of(name), row["preset"])
+    run = f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
+    if not row["date"] and row["verdict"] == NOT_RUN:
+        run = f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
+    told = [
+        ("statement", claim.statement),
+        ("source", claim.source),
+        ("says", "; ".join(filter(None, [views.says(row), claim.because, group]))),
+        ("rule", in_words(claim)),
+        ("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else "")),
+        ("scale", views.scale_of(row["scale"], study.paper)),
+        ("estimate", f"{estimate} ({100 * claim.level:.4g} % interval)" if estimate else "none"),
+        ("verdict", row["wording"] + (f" (rule: {when})" if when else "")),
+        ("why", row["why"]),
+        ("run", run),
+    ]
     for preset in study.presets:
         other = ledger(out_root, alone, first=preset).to_dict("records")[0]
         if preset != row["preset"] and other["preset"] == preset and other["verdict"] != NOT_RUN:
-            grid.add_row("also run", f"preset {preset}, {other['date']}: {other['wording']}")
-    best = presets.decisive(study, claim)
+            told.append(("also run", f"preset {preset}, {other['date']}: {other['wording']}"))
+    grid = Table.grid(padding=(0, 2))
+    for head, text in told:
+        if text:
+            grid.add_row(head, Text(text, overflow="fold"))
     decided = "No preset of the study judges it."
-    if best:
+    if best := presets.decisive(study, claim):
         cost = f", {study.presets[best].expected}" if study.presets[best].expected else ""
         decided = f"Decided by preset {best}{cost}:\n  {command(name, best, out_root)}"
     return Group(Text(f"{claim.id}  ({name}, {study.paper})\n"), grid), decided
-
-
-def _run(out_root: Path, name: str, row: Mapping[str, Any]) -> str:
-    if not row["date"] and row["verdict"] == NOT_RUN:
-        return f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
-    folder = records.results_folder(out_root, folder_of(name), row["preset"])
-    return f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"

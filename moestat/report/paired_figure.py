@@ -11,8 +11,8 @@ from matplotlib.figure import Figure as Canvas
 from moestat.claims import selection
 from moestat.claims.selection import NoAnswerError
 from moestat.report import style
-from moestat.report.line_panel import scales, stroke
 from moestat.report.means import along
+from moestat.report.panels import scales, stroke
 from moestat.report.tables import label
 from moestat.study.spec import Figure, Scalar
 

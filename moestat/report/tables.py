@@ -38,13 +38,9 @@ METHODS = ("ols", "wls", "last_half", "curvature")
 
 def rates(evidence: Evidence) -> pd.DataFrame:
     """Tabulate every rate of a study."""
-    rows = [
-        row
-        for rate in evidence.study.rates
-        for arm in chosen(evidence.ds, rate.arms)
-        for row in _rate_rows(evidence, rate, arm)
-    ]
-    return _with_axes(rows, RATE_HEAD, evidence.ds)
+    study, ds = evidence.study, evidence.ds
+    rows = [row for rate in study.rates for arm in chosen(ds, rate.arms) for row in _rate_rows(evidence, rate, arm)]
+    return _with_axes(rows, RATE_HEAD, ds)
 
 
 def _with_axes(rows: list[dict[str, Any]], head: Sequence[str], ds: xr.Dataset) -> pd.DataFrame:
@@ -59,10 +55,7 @@ def parameters(evidence: Evidence) -> pd.DataFrame:
     for entry in evidence.study.parameters:
         head = {"block": entry.block, "role": entry.role, "atoms": entry.atoms}
         for arm in chosen(evidence.ds, entry.arms):
-            try:
-                errors = evidence.samples(entry.loss, arm).values
-            except NoAnswerError:
-                continue
+            errors = evidence.values(entry.loss, arm)
             if np.mean(np.isfinite(errors) & (errors > 0)) > 0.5:  # the error of atoms that are not there is NaN or 0
                 rows += [head | row for row in _rate_rows(evidence, entry, arm, atoms=entry.atoms)]
     return _with_axes(rows, ("block", "role", "atoms", *RATE_HEAD), evidence.ds)
@@ -223,9 +216,9 @@ def statuses(evidence: Evidence) -> pd.DataFrame:
     return pd.DataFrame(rows).fillna(0).astype(dict.fromkeys(pd.DataFrame(rows).columns[2:], int))
 
 
-def failures(ds: xr.Dataset) -> pd.DataFrame:
+def failures(evidence: Evidence) -> pd.DataFrame:
     """Return what the runs that did not converge said: per arm, status and message how many, and one of them."""
-    columns = ["arm", "label", "status", "message", "runs", "example"]
+    columns, ds = ["arm", "label", "status", "message", "runs", "example"], evidence.ds
     named = ds.assign(message=ds["message"] if "message" in ds else xr.full_like(ds["status"], "", dtype=object))
     axes = [str(dim) for dim in ds["status"].dims if dim not in ("arm", "replicate")]
     frame = named[["status", "message"]].reset_coords(drop=True).to_dataframe().reset_index()
@@ -243,17 +236,12 @@ def failures(ds: xr.Dataset) -> pd.DataFrame:
 def diagnostics(evidence: Evidence) -> pd.DataFrame:
     """Return median and range of the diagnostics that the results hold, per arm, over the runs that have values."""
     rows = []
-    for name in DIAGNOSTICS:
-        for arm in chosen(evidence.ds, ["*"]):
-            try:
-                values = evidence.samples(name, arm).values
-            except NoAnswerError:
-                continue
-            values = values[np.isfinite(values)]
-            if values.size:
-                about = evidence.ds[name].attrs.get("long_name", name)
-                ends = (float(np.median(values)), float(values.min()), float(values.max()))
-                rows.append((arm, label(evidence.ds, arm), about, *ends))
+    for name, arm in product(DIAGNOSTICS, chosen(evidence.ds, ["*"])):
+        values = evidence.values(name, arm)
+        if (values := values[np.isfinite(values)]).size:
+            about = evidence.ds[name].attrs.get("long_name", name)
+            ends = (float(np.median(values)), float(values.min()), float(values.max()))
+            rows.append((arm, label(evidence.ds, arm), about, *ends))
     return pd.DataFrame(rows, columns=["arm", "label", "diagnostic", "median", "smallest", "largest"])
 
 

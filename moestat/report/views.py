@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from moestat.claims import wording
 from moestat.claims.verdicts import WHEN, count_written, written
 from moestat.rates.bends import STILL
-from moestat.report.render import table
+from moestat.report import text
+from moestat.report.terminal import numeric, parts, tone
 from moestat.rounding import estimate, number
 from moestat.study.seal import Written
 from moestat.study.spec import has_paper
@@ -24,6 +28,29 @@ SLOPES |= {"curvature": "curvature"}
 """Columns of the rate table with two decimals."""
 RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
 """When a rule was written, in a column."""
+SIGNS = {"yes": "\N{CHECK MARK}", "no": "\N{MULTIPLICATION X}", "open": "?"}
+"""A sign beside each verdict, so that colour is never the only one."""
+_PROSE = MarkdownIt("zero").enable(["emphasis", "backticks", "list"])
+
+
+def table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    groups: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Return a table of text without empty columns; the index has the heading that a row stands under."""
+    made = pd.DataFrame([*rows], columns=[*columns], index=[*groups] or None, dtype=object)
+    made = made.loc[:, [bool(made[column].any()) for column in made]] if len(made) else made
+    made.attrs = {"title": title, "notes": [*notes]}
+    return made
+
+
+def without(shown: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Leave out some of the columns, where they are there."""
+    return shown.drop(columns=[column for column in columns if column in shown])
 
 
 def names(frame: pd.DataFrame) -> list[str]:
@@ -33,35 +60,38 @@ def names(frame: pd.DataFrame) -> list[str]:
     return [arm if arm in shared else label for arm, label in zip(frame["arm"], frame["label"], strict=True)]
 
 
+# --- rates and means -------------------------------------------------------------------------------------------------
+
+
 def rates(frame: pd.DataFrame, *, blocks: bool = False) -> pd.DataFrame:
     """Show fitted rates by loss, or by arm those of ``blocks`` of parameters.
 
     A dagger marks a rate that cannot be trusted, a double dagger one whose global searches did not settle, a star a
     bent line; the notes say so.
     """
-    axes, called = frame.attrs.get("axes", []), names(frame)
+    axes = frame.attrs.get("axes", [])
+    frame = frame.assign(called=names(frame))
     if blocks:  # arms in the order of their first rows
-        order = sorted(range(len(frame)), key=lambda at: called.index(called[at]))
-        frame, called = frame.iloc[order], [called[at] for at in order]
-    records = frame.to_dict("records")
+        first = {name: place for place, name in enumerate(dict.fromkeys(frame["called"]))}
+        frame = frame.sort_values("called", key=lambda names: names.map(first), kind="stable")
     marks: dict[str, str] = {}
     notes: dict[str, None] = {}
-    rows = []
-    for arm, row in zip(called, records, strict=True):
+    rows, records = [], frame.to_dict("records")
+    for row in records:
         mark = ""
         if not row["trusted"]:
             mark = marks.setdefault(row["why"], "\N{DAGGER}" + (str(len(marks) + 1) if marks else ""))
         if row.get("search"):
             mark += "\N{DOUBLE DAGGER}"
-            notes[f"\N{DOUBLE DAGGER} {arm}: {row['search']} Something lower may be left."] = None
+            notes[f"\N{DOUBLE DAGGER} {row['called']}: {row['search']} Something lower may be left."] = None
         mark += "*" if _bent(row) else ""
         head = {"block": row["block"] + mark, "atoms": row["atoms"], "role": row["role"]} if blocks else {}
-        head |= {axis: number(row[axis]) for axis in axes} if blocks else {"arm": arm + mark}
+        head |= {axis: number(row[axis]) for axis in axes} if blocks else {"arm": row["called"] + mark}
         rows.append(head | _rate(row))
     below = [f"{mark} not trusted: {why}" for why, mark in marks.items()]
     below += [BENT] if any(map(_bent, records)) else []
     title = "Parameter rates: slopes of the log error" if blocks else "Rates: slopes of the log loss"
-    groups = called if blocks else [_series(row, axes) for row in records]
+    groups = [*frame["called"]] if blocks else [_series(row, axes) for row in records]
     return table([*rows[0]], [[*row.values()] for row in rows], title=title, groups=groups, notes=[*below, *notes])
 
 
@@ -92,6 +122,54 @@ def _rate(row: Mapping[str, Any]) -> dict[str, str]:
     return shown | {"failed": _count(row.get("failed")), "not conv.": _count(row.get("not_converged"))}
 
 
+def summaries(frame: pd.DataFrame) -> pd.DataFrame:
+    """Show means with intervals, one group of rows per variable; values that were lost, where some were."""
+    axes = frame.attrs.get("axes", [])
+    rows = []
+    for name, row in zip(names(frame), frame.to_dict("records"), strict=True):
+        spread = [number(row[key], digits) for key, digits in (("mcse", 2), ("sd", 3), ("median", 4))]
+        counts = _count(row["replicates"]), _count(row["lost"]) if frame["lost"].any() else ""
+        place = (_number(row[axis]) for axis in axes)
+        rows.append((name, *place, *estimate(row["mean"], row["ci_low"], row["ci_high"]), *spread, *counts))
+    columns = ("arm", *axes, "mean", "95 % interval", "MCSE", "sd", "median", "replicates", "lost")
+    return table(columns, rows, title="Means over replicates", groups=list(frame["variable"].astype(str)))
+
+
+def _plain(frame: pd.DataFrame, title: str, note: str = "", group: str = "") -> pd.DataFrame:
+    """Show a table as it is, numbers with three digits, arms by what they are called."""
+    shown = frame.assign(arm=names(frame)).drop(columns=["label", *filter(None, [group])])
+    shown = shown.map(lambda v: number(v, 3) if isinstance(v, float) else str(v))
+    heads = [name.replace("_", " ") for name in shown]
+    groups = list(frame[group]) if group else ()
+    return table(heads, shown.to_numpy().tolist(), title=title, groups=groups, notes=[note] if note else [])
+
+
+def _number(value: Any) -> str:
+    return "" if value is None or value is pd.NA or (isinstance(value, float) and pd.isna(value)) else number(value)
+
+
+def _count(value: Any) -> str:
+    return "" if value is None or pd.isna(value) else str(int(value))
+
+
+SHOWN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "rates": rates,
+    "parameters": partial(rates, blocks=True),
+    "summaries": summaries,
+    "statuses": partial(_plain, title="How the runs ended", note=ENDED),
+    "failures": partial(_plain, title="What the runs that did not converge said"),
+    "diagnostics": partial(_plain, title="Diagnostics of the runs", group="diagnostic"),
+}
+
+
+def frames(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the tables of a run as they are shown, by their names; empty ones are left out."""
+    yield from ((name, SHOWN[name](frame)) for name, frame in tables.items() if len(frame))
+
+
+# --- claims ----------------------------------------------------------------------------------------------------------
+
+
 def claims(
     frame: pd.DataFrame,
     *,
@@ -117,16 +195,6 @@ def estimated(row: Mapping[str, Any]) -> str:
     return value if row["ci_low"] == row["ci_high"] else f"{value} {interval}".strip()
 
 
-def of_rules(counts: Mapping[Written, int]) -> str:
-    """Return what follows a tally of verdicts: when their rules were written; of no verdicts an empty text.
-
-    >>> of_rules({"sealed": 5, "edited": 1, "added": 0})
-    '; rules: 5 sealed, 1 edited, 0 added'
-    """
-    told = ", ".join(f"{counts[when]} {RULES[when] or when}" for when in WHEN)
-    return f"; rules: {told}" if sum(counts.values()) else ""
-
-
 def says(row: Mapping[str, Any]) -> str:
     """Return whose statement a claim is, and what it means for the paper."""
     return f"{row['origin']}, {row['bearing']}"
@@ -142,10 +210,17 @@ def scale_of(scale: str, paper: str) -> str:
     return {"paper": own, "reduced": "reduced scale"}.get(scale, f"a {scale}")
 
 
-def tally(frame: pd.DataFrame) -> str:
-    """Return how many claims got which verdict, with their scale, and when their rules were written."""
-    counts = in_words(wording.tally(frame["verdict"], frame["scale"]))
-    return counts + of_rules(count_written(frame.to_dict("records")))
+def tally(rows: Sequence[Mapping[str, Any]], **more: int) -> str:
+    """Return how many claims got which verdict, with their scale, what else they are, and when rules were written."""
+    counts = wording.tally((row["verdict"] for row in rows), (row["scale"] for row in rows)) | more
+    return in_words(counts) + "".join(f"; {told}" for told in [of_rules(rows)] if told)
+
+
+def of_rules(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say when the rules of verdicts were written; of no verdicts an empty text."""
+    counts = count_written(rows)
+    told = ", ".join(f"{counts[when]} {when}" for when in WHEN)
+    return f"rules: {told}" if sum(counts.values()) else ""
 
 
 def in_words(counts: Mapping[str, int]) -> str:
@@ -157,45 +232,48 @@ def in_words(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
-def summaries(frame: pd.DataFrame) -> pd.DataFrame:
-    """Show means with intervals, one group of rows per variable; values that were lost, where some were."""
-    axes = frame.attrs.get("axes", [])
-    rows = []
-    for name, row in zip(names(frame), frame.to_dict("records"), strict=True):
-        spread = [number(row[key], digits) for key, digits in (("mcse", 2), ("sd", 3), ("median", 4))]
-        counts = _count(row["replicates"]), _count(row["lost"]) if frame["lost"].any() else ""
-        place = (_number(row[axis]) for axis in axes)
-        rows.append((name, *place, *estimate(row["mean"], row["ci_low"], row["ci_high"]), *spread, *counts))
-    columns = ("arm", *axes, "mean", "95 % interval", "MCSE", "sd", "median", "replicates", "lost")
-    return table(columns, rows, title="Means over replicates", groups=list(frame["variable"].astype(str)))
+# --- files and pages -------------------------------------------------------------------------------------------------
 
 
-def _plain(frame: pd.DataFrame, title: str, note: str = "", group: str = "") -> pd.DataFrame:
-    """Show a table as it is, numbers with three digits, arms by what they are called."""
-    shown = frame.assign(arm=names(frame)).drop(columns=["label", *filter(None, [group])])
-    rows = [
-        [number(v, 3) if isinstance(v, float) else str(v) for v in row]
-        for row in shown.itertuples(index=False, name=None)
-    ]
-    heads = [name.replace("_", " ") for name in shown]
-    return table(heads, rows, title=title, groups=list(frame[group]) if group else (), notes=[note] if note else [])
+def html(shown: pd.DataFrame) -> Markup:
+    """Return an accessible HTML table: caption, column and row headers with their scope."""
+    right = dict(zip(shown, numeric(shown), strict=True))
+    template = environment().get_template("table.html.j2")
+    return Markup(template.render(table=shown, parts=[*parts(shown)], right=right))
 
 
-def _number(value: Any) -> str:
-    return "" if value is None or value is pd.NA or (isinstance(value, float) and pd.isna(value)) else number(value)
+def latex(shown: pd.DataFrame, *, label: str = "") -> str:
+    """Return tables of LaTeX that break over pages (booktabs and longtable): one for each heading."""
+    lines = [r"% needs \usepackage{booktabs,longtable}", r"\begingroup\footnotesize\setlength{\tabcolsep}{4pt}\sloppy"]
+    kinds = "".join("r" if flush else "l" for flush in numeric(shown))
+    for count, (heading, rows) in enumerate(parts(shown), 1):
+        caption = text.latex(": ".join(filter(None, (shown.attrs["title"], heading))))
+        look = {"column_format": f"@{{}}{kinds}@{{}}", "label": f"{label}-{count}" if heading else label}
+        escaped = rows.map(text.latex).rename(columns=text.latex)
+        lines.append(escaped.to_latex(index=False, longtable=True, caption=caption, **look))
+    lines += [rf"\par\noindent {text.latex(note)}" for note in shown.attrs["notes"]]
+    return "\n".join([*lines, r"\par\endgroup", ""])
 
 
-def _count(value: Any) -> str:
-    return "" if value is None or pd.isna(value) else str(int(value))
+def chip(wording: str, count: int | None = None) -> Markup:
+    """Return a verdict, or how many there are of it, as a coloured word with a sign."""
+    words, kind = wording if count is None else f"{count} {wording}", tone(wording)
+    sign = Markup('<span aria-hidden="true">{}</span> ').format(SIGNS[kind]) if kind else ""
+    return Markup('<span class="verdict {}">{}{}</span>').format(kind, sign, words)
 
 
-def frames(tables: Mapping[str, pd.DataFrame]) -> Iterable[tuple[str, pd.DataFrame]]:
-    """Yield the tables of a run as they are shown, by their names; empty ones are left out."""
-    show: dict[str, Callable[[pd.DataFrame], pd.DataFrame]]
-    show = {"rates": rates, "parameters": partial(rates, blocks=True), "summaries": summaries}
-    show |= {"statuses": partial(_plain, title="How the runs ended", note=ENDED)}
-    show |= {"failures": partial(_plain, title="What the runs that did not converge said")}
-    show |= {"diagnostics": partial(_plain, title="Diagnostics of the runs", group="diagnostic")}
-    for name, frame in tables.items():
-        if len(frame):
-            yield name, show[name](frame)
+@cache
+def environment() -> Environment:
+    """Return the templates of the pages."""
+    loader = PackageLoader("moestat.report")
+    pages = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    pages.globals |= {"text": text.html, "paragraphs": paragraphs, "chip": chip}
+    return pages
+
+
+def paragraphs(prose: str) -> Markup:
+    """Return the prose of a study as HTML: paragraphs, lists of lines with ``- ``, *emphasis*, **strong**, `code`.
+
+    The rest of Markdown stays text, so that nothing in a formula becomes a link, a heading or an escape.
+    """
+    return Markup(_PROSE.render(prose.strip()).rstrip())

@@ -16,8 +16,9 @@ from rich.text import Text
 from moestat import files
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge_sealed
-from moestat.report import captions, csv_text, figures, html, render, style, tables, views
+from moestat.report import captions, csv_text, figures, html, style, tables, views
 from moestat.report.html import Drawn
+from moestat.report.terminal import Shown
 from moestat.study import seal
 from moestat.study.presets import figure_file
 from moestat.study.spec import Figure, Study
@@ -31,10 +32,9 @@ IN_FILES = ("sd", "median", "replicates")
 """Columns of means that a terminal has no room for."""
 KEPT = ("rates", "parameters", "summaries")
 """The tables that are files of their own."""
-ROWS = 20
-"""Claims on the one screen that a run ends with."""
-SENTENCES = 3
-"""Findings on it."""
+ALL = (*KEPT, "statuses", "failures", "diagnostics")
+ROWS, SENTENCES = 20, 3
+"""Claims and findings on the one screen that a run ends with."""
 
 
 @dataclass(frozen=True)
@@ -61,35 +61,34 @@ class Report:
             return Group(self.rates_table(), self.summary)
         told = [_reason(row) for row in self.claims.to_dict("records") if math.isnan(row["estimate"])][:SENTENCES]
         told += [Text(sentence) for sentence in self.sentences[:SENTENCES]]
-        first = self.claims.assign(_ours=self.claims["origin"] == "ours").sort_values("_ours", kind="stable").head(ROWS)
+        first = self.claims.sort_values("origin", key=lambda origin: origin == "ours", kind="stable").head(ROWS)
         more = len(self.claims) - len(first)
         notes = [f"and {more} more claims: --verbose"] if more else []
-        table = render.without(views.claims(first, bent=self.bent, notes=notes), "statement", "says")
-        return Group(render.rich(table), *told, *([Text("")] if told else []), self.summary)
+        table = views.without(views.claims(first, bent=self.bent, notes=notes), "statement", "says")
+        return Group(Shown(table), *told, *([Text("")] if told else []), self.summary)
 
-    def rates_table(self) -> RenderableType:
+    def rates_table(self) -> Shown:
         """Return the rate table for a terminal; without rates, that of means."""
         if len(self.tables["rates"]):
             short = self.tables["rates"].assign(label=self.tables["rates"]["arm"])
-            return render.rich(views.rates(short), spare=("bound", *NOT_IN_PAPER))
-        return render.rich(render.without(views.summaries(self.tables["summaries"]), *IN_FILES), spare=("MCSE",))
+            return Shown(views.rates(short), spare=("bound", *NOT_IN_PAPER))
+        return Shown(views.without(views.summaries(self.tables["summaries"]), *IN_FILES), spare=("MCSE",))
 
     def claims_table(self) -> RenderableType:
         """Return the claims table for a terminal: as many columns as fit, and the reasons."""
         if not len(self.claims):
             return Text("")
-        shown = render.rich(views.claims(self.claims, bent=self.bent, title="Claims"), spare=("statement", "predicted"))
-        told = [
-            _reason(row)
-            for row in self.claims.to_dict("records")
-            if row["sealed"] == "edited" or row["reason"] not in ("", "across the edge")
-        ]
-        return Group(shown, *told)
+        shown = Shown(views.claims(self.claims, bent=self.bent, title="Claims"), spare=("statement", "predicted"))
+        rows = self.claims.to_dict("records")
+        told = [row for row in rows if row["sealed"] == "edited" or row["reason"] not in ("", "across the edge")]
+        return Group(shown, *map(_reason, told))
 
     @property
     def summary(self) -> Text:
         """The run in a few lines: how the runs ended, the verdicts, where the report is, what went wrong."""
-        judged = f"Claims: {views.tally(self.claims)}." if len(self.claims) else "The study makes no claim."
+        judged = "The study makes no claim."
+        if len(self.claims):
+            judged = f"Claims: {views.tally(self.claims.to_dict('records'))}."
         drawn = [f"Figure: {self.figure}"] if self.figure else []
         page = f"Report: {self.folder / 'report.html'}  (every table and reason: --verbose)"
         return Text("\n".join([f"{self.runs}.", judged, *self.problems, *drawn, page]))
@@ -111,17 +110,17 @@ def write_outputs(
     """
     evidence = Evidence(dataset, filled(study, dataset), preset)
     judgements, changes = judge_sealed(evidence, seal.read(folder))
-    made = all_tables(evidence)
+    made = {name: getattr(tables, name)(evidence) for name in ALL}
     judged = tables.claims(judgements)
-    _write(folder, "claims.csv", csv_text.dump(judged))
-    _write(folder, "rates.csv", csv_text.dump(made["rates"]))
+    drawn = [_draw(evidence, figure, folder) for figure in evidence.study.figures if figures.shown(evidence, figure)]
+    notes = [*html.lines(provenance.get("notes")), *changes]
+    texts = {"claims.csv": csv_text.dump(judged), "rates.csv": csv_text.dump(made["rates"])}
     for name, shown in views.frames({name: made[name] for name in KEPT}):
-        _write(folder, f"{name}.csv", csv_text.dump(made[name]))
-        _write(folder, f"{name}.tex", render.latex(render.without(shown, *NOT_IN_PAPER), label=f"tab:{name}"))
-    drawn = draw(evidence, folder)
-    notes = provenance.get("notes") or []
-    notes = [*(notes.splitlines() if isinstance(notes, str) else notes), *changes]
-    _write(folder, "report.html", html.report(evidence, made, judgements, drawn, {**provenance, "notes": notes}))
+        texts[f"{name}.csv"] = csv_text.dump(made[name])
+        texts[f"{name}.tex"] = views.latex(views.without(shown, *NOT_IN_PAPER), label=f"tab:{name}")
+    texts["report.html"] = html.report(evidence, made, judgements, drawn, {**provenance, "notes": notes})
+    for name, text in texts.items():
+        files.write(folder / name, text.encode(), durable=False)
     counts = evidence.count()
     return Report(
         folder,
@@ -135,23 +134,9 @@ def write_outputs(
     )
 
 
-def all_tables(evidence: Evidence) -> dict[str, pd.DataFrame]:
-    """Return the tables of a run by their names."""
-    of_evidence = ("rates", "parameters", "summaries", "statuses", "diagnostics")
-    made = {name: getattr(tables, name)(evidence) for name in of_evidence}
-    return made | {"failures": tables.failures(evidence.ds)}
-
-
-def draw(evidence: Evidence, folder: Path) -> list[Drawn]:
-    """Draw the figures of a run and write their files."""
-    study, drawn = evidence.study, []
-    for figure in study.figures:
-        if figures.shown(evidence, figure):
-            drawn.append(_draw(evidence, figure, figure_file(study, evidence.preset, figure.name), folder))
-    return drawn
-
-
-def _draw(evidence: Evidence, figure: Figure, name: str, folder: Path) -> Drawn:
+def _draw(evidence: Evidence, figure: Figure, folder: Path) -> Drawn:
+    """Draw a figure of a run and write its files."""
+    name = figure_file(evidence.study, evidence.preset, figure.name)
     try:
         canvas, facts = figures.draw_evidence(evidence, figure)
     except figures.FigureError as error:
@@ -161,12 +146,7 @@ def _draw(evidence: Evidence, figure: Figure, name: str, folder: Path) -> Drawn:
     saved = style.save(canvas, title=title, description=caption, source=source)
     for ending, content in saved.items():
         files.write(folder / f"{name}.{ending}", content, durable=False)
-    notes = captions.notes(facts)
-    return Drawn(name, saved["png"], caption, notes=notes, inches=float(canvas.get_figwidth()))
-
-
-def _write(folder: Path, name: str, text: str) -> None:
-    files.write(folder / name, text.encode(), durable=False)
+    return Drawn(name, saved["png"], caption, inches=float(canvas.get_figwidth()))
 
 
 # --- a study that says nothing about what it shows -------------------------------------------------------------------
