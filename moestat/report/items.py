@@ -126,24 +126,21 @@ class Part:
             mine = [row for row in self.rows if row["bearing"] == bearing]
             whole = statements(mine)
             is_open = [row for row in mine if whole[bearing, row["group"], row["scale"]] == "inconclusive"]
-            decided = [(row["verdict"], row["scale"]) for row in is_open if row["verdict"] in (*YES, *NO)]
-            within = in_words({_shown(word, scale): count for (word, scale), count in Counter(decided).items()})
+            decided = Counter(_shown(row["verdict"], row["scale"]) for row in is_open if row["verdict"] in (*YES, *NO))
             counts = Counter((word, scale) for (_, _, scale), word in whole.items())
             shown: Counter[str] = Counter()
             for word, scale in product(WORDS, AT_SCALE):
                 if counts[word, scale]:
                     shown[_shown(word, scale)] += counts[word, scale]
-            said.append(f"{head}{in_words(shown)}{f' (variants: {within})' if within else ''}" if shown else "")
-        return "; ".join(filter(None, said))
+            if shown:
+                said.append(head + in_words(shown) + (f" (variants: {in_words(decided)})" if decided else ""))
+        return "; ".join(said)
 
     @property
     def told(self) -> str:
         """The verdicts on the item, or why there are none, and what mends it."""
-        verdicts = self.verdicts
-        if not verdicts and self.rows:
-            verdicts = "what was found is neutral to the paper"
-        elif not verdicts:
-            verdicts = f"see {', '.join(self.elsewhere)}" if self.elsewhere else self.item.unchecked
+        verdicts = self.verdicts or ("what was found is neutral to the paper" if self.rows else "")
+        verdicts = verdicts or (f"see {', '.join(self.elsewhere)}" if self.elsewhere else self.item.unchecked)
         return " ".join([f"{verdicts.rstrip('.')}.", *self.repairs]) if self.repairs else verdicts
 
 

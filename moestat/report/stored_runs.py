@@ -98,8 +98,6 @@ def read_claims(path: Path) -> list[dict[str, str]] | None:
 
 def _read_problem(path: Path) -> list[str]:
     """Return what the attributes of results say that they are of; nothing where they cannot be read."""
-    if not path.is_file():
-        return []
     import h5netcdf  # for one attribute: xarray opens all variables
 
     try:
