@@ -56,7 +56,7 @@ def parameters(evidence: Evidence) -> pd.DataFrame:
         head = {"block": entry.block, "role": entry.role, "atoms": entry.atoms}
         for arm in chosen(evidence.ds, entry.arms):
             errors = evidence.values(entry.loss, arm)
-            if np.mean(np.isfinite(errors) & (errors > 0)) > 0.5:  # the error of atoms that are not there is NaN or 0
+            if np.sum(np.isfinite(errors) & (errors > 0)) > errors.size / 2:  # the error of atoms that are not there is NaN or 0
                 rows += [head | row for row in _rate_rows(evidence, entry, arm, atoms=entry.atoms)]
     return _with_axes(rows, ("block", "role", "atoms", *RATE_HEAD), evidence.ds)
 

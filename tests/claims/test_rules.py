@@ -15,13 +15,10 @@ LOSSES = xr.Dataset(
 )
 
 
-def dataset(values, other=None, arms=("a",)):
+def dataset(values, arms=("a",)):
     """Accuracies of shape (arm, experts, replicate)."""
-    dims = ("arm", "experts", "replicate")
     values = np.asarray(values, dtype=float).reshape(len(arms), len(EXPERTS), -1)
-    variables = {"accuracy": (dims, values)}
-    if other is not None:
-        variables["entropy"] = (dims, np.asarray(other, dtype=float).reshape(values.shape))
+    variables = {"accuracy": (("arm", "experts", "replicate"), values)}
     return xr.Dataset(variables, coords={"arm": list(arms), "experts": EXPERTS, "replicate": range(values.shape[2])})
 
 
@@ -52,7 +49,7 @@ def test_the_largest_value_is_found_with_its_place_and_the_smallest_is_that_of_t
     for given, options, value in (
         (loss_of(), {"arms": ["*"]}, 9),
         (loss_of("two", t=1.0), {}, 7),
-        (loss_of(), {"arms": ["one"], "where": {"t": 0.5}}, 1),
+        (loss_of("*", t=0.1), {}, 9),
     ):
         most, least = rules.largest(LOSSES, given, **options), rules.smallest(turned, given, **options)
         assert most.value == value == -least.value and least.note == most.note.replace("largest", "smallest")
@@ -79,7 +76,7 @@ def test_cases_are_counted_against_the_rule(rule, cases):
     ("ask", "message"),
     [
         (lambda ds: rules.largest(LOSSES, loss_of("three")), "No arm of this run matches three"),
-        (lambda ds: rules.largest(LOSSES, loss_of("one"), where={"t": 0.01}), "no value in the arms one"),
+        (lambda ds: rules.largest(LOSSES.where(False), loss_of("one")), "no value in the arms one"),
         (lambda ds: rules.largest(LOSSES, loss_of("one"), over=[]), "also runs over t"),
         (lambda ds: rules.largest(ds, claim(variable="gain")), "no variable 'gain'"),
         (lambda ds: rules.largest(ds, claim(at={"step": 3})), "has no axis 'step'"),
@@ -102,16 +99,6 @@ def test_peak_is_the_lead_over_the_best_other():
     assert rules.peak(ds, claim(), value=16).high < 0
 
 
-def test_peak_intervals_cover():
-    # the interval is conservative: of 160, at least 152 - 4 standard deviations must cover the true lead
-    for means, lead in (([0, 0, 0], 0.0), ([0, 0.4, 0], 0.4), ([0, 1, 3], -2.0)):
-        covered = 0
-        for seed in range(160):
-            found = rules.peak(dataset(gaussian(means, 10, seed)), claim(), value=8)
-            covered += found.low <= lead <= found.high
-        assert covered >= 152 - 4 * np.sqrt(160 * 0.05 * 0.95)
-
-
 def test_gap_averages_paired_differences():
     shared = gaussian([0, 0, 0], 12, 1)
     found = rules.gap(dataset(np.stack([shared + 0.3, shared]), arms=("a", "b")), claim(versus="b"))
@@ -122,15 +109,12 @@ def test_gap_averages_paired_differences():
     assert (found.low, found.high) == pytest.approx((test.low, test.high))
 
 
-def test_rank_correlation_is_the_mean_of_spearmans():
-    first, second = gaussian([0, 1, 2], 15, 3), gaussian([2, 1, 0], 15, 4)
-    second[:, 3] = 1.0  # constant: no correlation
-    found = rules.rank_correlation(dataset(first, second), claim(), other="entropy")
-    each = [stats.spearmanr(first[:, r], second[:, r]).statistic for r in range(15) if r != 3]
-    assert found.value == pytest.approx(np.mean(each))
-    half = stats.t.ppf(0.975, 13) * np.std(each, ddof=1) / np.sqrt(14)
-    assert found.low == pytest.approx(max(found.value - half, -1)) and found.high == pytest.approx(found.value + half)
-    assert "1 of them constant" in found.note
+def test_ranks_correlate_as_scipys_do():
+    first, second = gaussian([0, 1, 2], 9, 3).T, gaussian([2, 1, 0], 9, 4).T
+    second[3] = 1.0  # constant: no correlation
+    each = [stats.spearmanr(one, two).statistic for one, two in zip(first, second, strict=True) if np.ptp(two)]
+    found = rules.spearman(first, second)
+    assert np.isnan(found[3]) and found[np.isfinite(found)] == pytest.approx(each)
 
 
 def test_spread_tells_scatter_from_position():

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from moestat import cli
@@ -104,35 +103,6 @@ def test_the_items_of_all_papers_as_a_page(tmp_path, capsys):
     )
     assert cli.main(["--paper", "task-routing", "--write", str(tmp_path / "x.csv")]) == 2
     assert "allowed is FILE.md" in capsys.readouterr().err
-
-
-# --- statements per paper ---------------------------------------------------------------------------------------------
-
-HEADLINE = [
-    ("p", "for", "paper", "rate", "supported"),
-    ("p", "for", "paper", "rate", "supported"),
-    ("p", "for", "paper", "order", "refuted"),
-    ("p", "for", "reduced", "order", "not supported"),
-    ("p", "against", "reduced", "gap", "no counterexample"),
-    ("q", "neutral", "stand-in", "check", "not run"),
-]
-TABLE = pd.DataFrame(HEADLINE, columns=["paper", "bearing", "scale", "group", "verdict"])
-
-
-def test_variants_of_one_statement_count_once():
-    counts = items.headline(TABLE)
-    assert list(map(tuple, counts[["paper", "bearing", "scale", "statements"]].values)) == [
-        ("p", "for", "paper", 2),
-        ("p", "for", "reduced", 1),
-        ("p", "against", "reduced", 1),
-        ("q", "neutral", "stand-in", 1),
-    ]
-    first = counts.iloc[0]
-    assert (first["supported"], first["refuted"]) == (1, 1)
-    assert (counts[list(items.WORDS)].sum(axis=1) == counts["statements"]).all()
-    said = items.sentences(TABLE)
-    assert said[0] == "p, for, paper: 2 statements: 1 supported, 1 refuted"
-    assert said[1] == "p, for, reduced: 1 statement: 1 not shown"
 
 
 @pytest.mark.parametrize(

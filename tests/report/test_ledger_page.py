@@ -58,7 +58,7 @@ def test_every_run_is_named_with_its_provenance(outputs, monkeypatch):
     assert (quick["preset"], quick["seed"]) == ("quick", "8") and "--set shift=0.5" in quick["command"]
     page = _written(outputs, monkeypatch, "html")
     assert "--set shift=0.5" in page
-    assert "not run<small><code>python -m moestat.study waits</code>" in page
+    assert "not run<small>decided by <code>python -m moestat.study waits</code>" in page
 
 
 def test_write_belongs_to_claims_and_wants_a_form_that_it_knows(tmp_path):
@@ -81,10 +81,8 @@ def test_the_html_page_holds_every_claim_and_loads_nothing(outputs, monkeypatch)
         shown = found[f"{row['study']}:{row['claim']}"]
         for key in ("verdict", "scale", "origin"):
             assert f'data-{key}="{row[key]}"' in shown and f"<option>{row[key]}</option>" in text
-        assert ("<circle" in shown) == bool(row["estimate"])
         decided = row["date"] and row["preset"] == row["decides"]
         assert decided or row["decides_with"] in shown
-        assert f'data-number="{repr(float(row["estimate"])) if row["estimate"] else ""}"' in shown
     assert "A statement with marks: f* is in [0, 1]_+ | &lt;b&gt; and $5." in text
     assert "converges like n<sup>\N{MINUS SIGN}1/2</sup>" in text
 

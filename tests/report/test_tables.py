@@ -76,7 +76,7 @@ def test_failed_runs_are_counted_where_they_happened(ds, study):
         1,
     ]
     assert statuses["raised"].tolist() == [0, 2, 0, 0, 2] and "not_finite" not in statuses
-    failures = tables.failures(ds).to_dict("records")
+    failures = tables.failures(Evidence(ds, study, "quick")).to_dict("records")
     assert [(f["status"], f["runs"], f["message"]) for f in failures] == [
         ("RAISED", 2, "ValueError: x"),
         ("LIMIT", 1, "The stopping criterion was met."),
