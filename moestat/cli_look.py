@@ -35,7 +35,7 @@ def listing(arguments: argparse.Namespace) -> None:
 
 def claims(arguments: argparse.Namespace) -> None:
     """Print the ledger, or write it: of all studies, or of what a word means (a study, a paper, an id, a place)."""
-    from moestat.report import csv_text, html, ledger
+    from moestat.report import csv_text, ledger
     from moestat.study import load, lookup
 
     word, paths = arguments.study, known(arguments.paper)
@@ -47,7 +47,7 @@ def claims(arguments: argparse.Namespace) -> None:
         studies = lookup.readable(paths)
     if arguments.write:
         table = ledger.ledger(arguments.out, studies)
-        forms = {".html": lambda: html.ledger(table), ".csv": lambda: csv_text.dump(table)}
+        forms = {".html": lambda: ledger.page(table), ".csv": lambda: csv_text.dump(table)}
         return _write(arguments.write, forms, ledger.title(table))
     show(arguments.out, studies, word=word)
     return print(f"One claim: {called()} claim ID; as a page: {called()} --claims --write FILE.html")

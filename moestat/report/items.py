@@ -14,9 +14,8 @@ from typing import Any, Literal
 
 from moestat.claims.wording import AT_SCALE, VERDICTS, broad, wording
 from moestat.report import views
-from moestat.report.terminal import Shown
 from moestat.report.text import markdown
-from moestat.report.views import in_words
+from moestat.report.views import Shown, in_words
 from moestat.study.contents import Contents, Item, Repair
 from moestat.study.spec import Scale
 

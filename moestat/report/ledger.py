@@ -5,8 +5,12 @@ It is read from what the runs left behind (``claims.csv`` and ``manifest.json`` 
 
 from __future__ import annotations
 
+import csv
 import math
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +19,121 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from moestat import versions
 from moestat.claims.verdicts import COLUMNS, written
-from moestat.claims.wording import in_words, rule
-from moestat.report import views
+from moestat.claims.wording import VERDICTS, in_words, rule
+from moestat.report import csv_text, items, views
 from moestat.report.items import NOT_RUN
-from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, runs_and_records
-from moestat.report.terminal import Shown
+from moestat.report.views import Shown
 from moestat.rounding import number
-from moestat.runner import belongs, records
+from moestat.runner import belongs, hdf5, manifest_file, records, results
 from moestat.sentences import listed
 from moestat.study import presets
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
-ABOUT = ("study", "title", "paper", "because", "hindsight", "low", "high", "region")
+FILTERS = ("paper", "origin", "scale", "verdict")
+"""The columns of the ledger that a reader can choose values of."""
+OUTPUTS = Path("outputs")
+"""The outputs folder of a command without ``--out``."""
 RUN = ("preset", "command", "date", "version", "code", "seed")
+ABOUT = ("study", "paper", "because", "hindsight", "region")
 LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
+
+
+# --- what lies in an outputs folder: runs, and beside them their records ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the folder of a preset says about itself: the rows of ``claims.csv``, all text (None without it)."""
+
+    study: str
+    preset: str
+    folder: Path
+    claims: list[dict[str, str]] | None
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def about(self) -> dict[str, str]:
+        """Preset, command, day of the last change, versions of moestat and of what computed, and seed."""
+        kept, code, known = self.manifest, self.manifest.get("code"), self.manifest.get("versions")
+        return {
+            "preset": self.preset,
+            "command": str(kept.get("command") or command(self.study, self.preset)),
+            "date": str(kept.get("updated") or kept.get("date") or "")[:10],
+            "version": str(known.get("moestat", "") if isinstance(known, Mapping) else ""),
+            "code": versions.text(code) if isinstance(code, Mapping) else "",
+            "seed": str(kept.get("seed", "")),
+        }
+
+    @cached_property
+    def problem(self) -> dict[str, str]:
+        """What its results are results of (:func:`moestat.study.seal.problem`); empty where that cannot be told.
+
+        A record has it in its manifest, a run in the attributes of ``results.nc``.
+        """
+        lines = self.manifest.get("problem")
+        lines = lines if isinstance(lines, list) else _read_problem(self.folder / results.NAME)
+        return belongs.problem_of(map(str, lines))
+
+
+def command(study: str, preset: str, out: Path = OUTPUTS, *, verb: str = "") -> str:
+    """Return the command line that runs a study at a preset, or does ``verb`` with it, in an outputs folder."""
+    words = ["python", "-m", "moestat.study", *([verb] if verb else []), study]
+    words += [] if preset == "quick" else ["--preset", preset]
+    return shlex.join([*words, *named(out)])
+
+
+def named(out: Path) -> list[str]:
+    """Return the words that name an outputs folder on a command line, none for the one without."""
+    return [] if out == OUTPUTS else ["--out", str(out)]
+
+
+def folder_of(study: str) -> str:
+    """Return the name of a study's folder: that of its file."""
+    return Path(study).stem if study.endswith(".py") else study
+
+
+def runs_and_records(out_root: Path) -> list[Run]:
+    """Return what lies in an outputs folder, and of the presets that were not judged there the records."""
+    found = {}
+    for folder in sorted(out_root.glob("*/*/")) if out_root.is_dir() else ():
+        claims = folder / "claims.csv"
+        if claims.is_file() or (folder / manifest_file.NAME).is_file():
+            run = Run(folder.parent.name, folder.name, folder, read_claims(claims), manifest_file.cached(folder))
+            found[run.study, run.preset] = run
+    for study, preset, folder in records.every(out_root):
+        own = found.get((study, preset))
+        if own is None or own.claims is None:
+            records.check(folder, ("claims.csv", "manifest.json"))
+            read = read_claims(folder / "claims.csv"), manifest_file.cached(folder)
+            found[study, preset] = Run(study, preset, folder, *read)
+    return list(found.values())
+
+
+def read_claims(path: Path) -> list[dict[str, str]] | None:
+    """Read claims.csv; a file that is not one counts as absent."""
+    try:
+        rows = csv_text.load(path)
+    except (ValueError, csv.Error):
+        return None
+    return rows if all(set(COLUMNS) <= set(row) and None not in row.values() for row in rows) else None
+
+
+def _read_problem(path: Path) -> list[str]:
+    """Return what the attributes of results say that they are of; nothing where they cannot be read."""
+    import h5netcdf  # for one attribute: xarray opens all variables
+
+    try:
+        hdf5.check(path)
+        with h5netcdf.File(path, "r", decode_vlen_strings=True) as file:
+            return str(file.attrs.get("problem", "")).split("\n")
+    except results.UNREADABLE:
+        return []
+
+
+# --- the ledger ------------------------------------------------------------------------------------------------------
 
 
 def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "") -> pd.DataFrame:
@@ -41,16 +144,21 @@ def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "
     takes the place of one that did. A claim that differs from the one that was judged is not run; so are all claims
     where the run is of other settings than the study states; why says so.
     """
-    out_root = Path(out_root)
-    by_study: dict[str, list[Run]] = {}
-    for run in runs_and_records(out_root):
-        by_study.setdefault(run.study, []).append(run)
+    out = Path(out_root)
+    runs = runs_and_records(out)
     rows = []
     for name, study in studies.items():
-        ran = by_study.get(folder_of(name), [])
-        foreign = {run.preset: _foreign(name, study, run, out_root) for run in ran}
+        ran = {run.preset: run for run in runs if run.study == folder_of(name) and run.claims is not None}
+        foreign = {preset: _foreign(name, study, run, out) for preset, run in ran.items()}
         for claim in study.claims:
-            rows.append(_about(name, study, claim) | _row(name, study, claim, ran, foreign, first, out_root))
+            found, why = [], ""
+            for preset in presets.strongest_first(study, claim, ran):
+                run = ran[preset]
+                row = next((row for row in run.claims or () if row["claim"] == claim.id), None)
+                problem = row and (foreign[preset] or _outdated(name, study, claim, run, row, out))
+                why = why or problem or ""
+                found += [_judged(run, row)] if row and not problem else []
+            rows.append(_about(name, study, claim) | (_counting(found, first) or _not_run(name, study, claim, why)))
     return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
 
 
@@ -59,39 +167,24 @@ def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
     says = {key: getattr(claim, key) for key in told}
     says |= {"claim": claim.id, "group": claim.group or f"{name}/{claim.id}", "region": rule(claim)}
     best = presets.decisive(study, claim) or "quick"
-    says |= {"study": name, "title": study.title, "paper": study.paper, "decides": best}
-    return says | {"low": claim.region[0], "high": claim.region[1], "decides_with": command(name, best)}
+    return says | {"study": name, "paper": study.paper, "decides": best, "decides_with": command(name, best)}
 
 
-def _row(
-    name: str, study: Study, claim: Claim, ran: Iterable[Run], foreign: Mapping[str, str], first: str, out: Path
-) -> dict[str, Any]:
-    """Return what the run says that counts, or that there is none; ``foreign`` has why a preset's run does not."""
-    by_preset = {run.preset: run for run in ran}
-    order = presets.strongest_first(study, claim, by_preset)
-    why = ""
-    spare: dict[str, Any] | None = None
-    for preset in sorted(order, key=lambda preset: preset != first):
-        run = by_preset[preset]
-        row = next((r for r in run.claims or [] if r["claim"] == claim.id), None)
-        if row is None:
-            continue
-        problem = foreign[preset] or _outdated(name, study, claim, run, row, out)
-        if not problem:
-            judged = _judged(run, row)
-            if preset == first:
-                return judged
-            if not _undecidable(judged):  # what is weaker than it says less than it, also where it is inconclusive
-                return judged if spare is None or judged["verdict"] != "inconclusive" else spare
-            spare = spare or judged
-        why = why or problem
-    if spare is not None:
-        return spare
-    best = presets.decisive(study, claim) or "quick"
-    empty: dict[str, Any] = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
-    empty |= {"preset": best, "command": command(name, best), "date": "", "version": "", "code": "", "seed": ""}
-    empty |= {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim), "reason": "", "sealed": ""}
-    return empty | {"verdict": NOT_RUN, "wording": NOT_RUN, "why": why}
+def _judged(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row of ``claims.csv`` with its numbers as numbers (NaN for none), and the run that it is of."""
+    kept = {key: row[key] for key in ("scale", "verdict", "wording", "reason", "why", "rule", "sealed")}
+    numbers = {key: pd.to_numeric(row[key], errors="coerce") for key in ("estimate", "ci_low", "ci_high")}
+    return kept | {key: float(value) for key, value in numbers.items()} | run.about
+
+
+def _counting(found: Sequence[dict[str, Any]], first: str) -> dict[str, Any] | None:
+    """Return the run that counts, of judged ones of which the first says most; None of none."""
+    decided = next((row for row in found if not _undecidable(row)), None)
+    if (
+        decided is None or decided["verdict"] == "inconclusive"
+    ):  # nothing that was found takes the strongest one's place
+        decided = found[0] if found else None
+    return next((row for row in found if row["preset"] == first), decided)
 
 
 def _undecidable(row: Mapping[str, Any]) -> bool:
@@ -100,18 +193,17 @@ def _undecidable(row: Mapping[str, Any]) -> bool:
     return row["verdict"] == "inconclusive" and (not known or row["reason"] == "too few")
 
 
-def _judged(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
-    """Return a row of ``claims.csv`` with its numbers as numbers, and the run that it is of."""
-    kept = {key: row[key] for key in ("scale", "verdict", "wording", "reason", "why", "rule", "sealed")}
-    numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
-    return kept | numbers | run.about
+def _not_run(name: str, study: Study, claim: Claim, why: str) -> dict[str, Any]:
+    best = presets.decisive(study, claim) or "quick"
+    empty: dict[str, Any] = dict.fromkeys(("date", "version", "code", "seed", "reason", "sealed"), "")
+    empty |= dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan) | dict.fromkeys(("verdict", "wording"), NOT_RUN)
+    empty |= {"preset": best, "command": command(name, best), "why": why}
+    return empty | {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim)}
 
 
-def _foreign(name: str, study: Study, run: Run, out: Path = OUTPUTS) -> str:
+def _foreign(name: str, study: Study, run: Run, out: Path) -> str:
     """Say what a run is of that the study file is not; an empty text where it is of the same problem."""
-    if run.claims is None or run.preset not in study.presets:
-        return ""
-    differing = belongs.differing(run.problem, study, run.preset)
+    differing = belongs.differing(run.problem, study, run.preset) if run.preset in study.presets else []
     if not differing:
         return ""
     return (
@@ -133,14 +225,38 @@ def _outdated(name: str, study: Study, claim: Claim, run: Run, row: Mapping[str,
     return ""
 
 
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:  # an empty field: there is no number
-        return math.nan
+# --- as a page, and in the terminal ----------------------------------------------------------------------------------
 
 
-# --- the terminal ----------------------------------------------------------------------------------------------------
+def page(table: pd.DataFrame) -> str:
+    """Return the ledger as a page with search and filters; a claim has the anchor ``STUDY:ID``.
+
+    Without JavaScript it is the whole table, every reason open to read; the script only hides rows.
+    """
+    records = table.to_dict("records")
+    order = {word: place for place, word in enumerate((*items.WORDS, *items.SCALES, *items.ORIGINS))}
+    rules = views.of_rules(records)
+    return (
+        views.environment()
+        .get_template("ledger.html.j2")
+        .render(
+            rows=[row | _shown(row) for row in records],
+            filters=[
+                (name, sorted(set(table[name].astype(str)), key=lambda v: (order.get(v, 99), v))) for name in FILTERS
+            ],
+            rules=f"{rules[:1].upper()}{rules[1:]}." if rules else "No claim has been judged yet.",
+        )
+    )
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "because": row["because"].rstrip("."),
+        "predicted": number(row["predicted"]),
+        "estimate": views.estimated(row),
+        "sealed": views.RULES[written(row)] if row["verdict"] in VERDICTS else "",
+        "why": row["why"] or ("There is no run yet." if row["verdict"] == items.NOT_RUN else ""),
+    }
 
 
 def title(table: pd.DataFrame) -> str:

@@ -33,8 +33,8 @@ def paired(
 
     ``variables`` have the labels of their axes. ``baseline`` and ``others`` are points of the axis ``over`` (arms, or a
     dimension such as ``kernel``), ``at`` coordinates that are fixed; ``ratio`` puts ratios (geometric means) in the
-    place of differences. The ``region`` (low, high) where a claim holds is shaded on the right. A variable or point that
-    is not in the results raises :class:`moestat.claims.selection.NoAnswerError`.
+    place of differences. The ``region`` (low, high) where a claim holds is shaded on the right. Of a variable or point
+    that is not in the results :class:`moestat.claims.selection.NoAnswerError` says so.
     """
     canvas = style.new_figure(style.TWO_COLUMNS, 0.7 + 2.1 * len(variables))
     grid = canvas.subplots(len(variables), 2, squeeze=False)

@@ -23,7 +23,7 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.experiment import Source
-from moestat.report import csv_text, stored_runs, tables, write
+from moestat.report import csv_text, ledger, tables, write
 from moestat.runner import belongs, experiments, labels, manifest_file, needs, plan, records, results
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
@@ -76,7 +76,7 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     packed = records.packed(small)
     _refuse_changed(small, packed)
     evidence = Evidence(small, write.filled(study_file.study, small), preset)
-    before = {row["claim"]: row for row in stored_runs.read_claims(root / "claims.csv") or []}
+    before = {row["claim"]: row for row in ledger.read_claims(root / "claims.csv") or []}
     sealed = seal.read(root)
     verdicts, _ = judge_sealed(evidence, sealed, before)
     rules = json.loads(seal.raw(root)) if sealed is not None else {}

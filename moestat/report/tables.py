@@ -56,7 +56,9 @@ def parameters(evidence: Evidence) -> pd.DataFrame:
         head = {"block": entry.block, "role": entry.role, "atoms": entry.atoms}
         for arm in chosen(evidence.ds, entry.arms):
             errors = evidence.values(entry.loss, arm)
-            if np.sum(np.isfinite(errors) & (errors > 0)) > errors.size / 2:  # the error of atoms that are not there is NaN or 0
+            if (
+                np.sum(np.isfinite(errors) & (errors > 0)) > errors.size / 2
+            ):  # the error of atoms that are not there is NaN or 0
                 rows += [head | row for row in _rate_rows(evidence, entry, arm, atoms=entry.atoms)]
     return _with_axes(rows, ("block", "role", "atoms", *RATE_HEAD), evidence.ds)
 
@@ -271,23 +273,20 @@ def tidy(ds: xr.Dataset, variables: Sequence[str] | None = None) -> pd.DataFrame
     names = [str(name) for name in ds.data_vars]
     drawn = [array for array in ds.data_vars.values() if "replicate" in array.dims]
     plainest = ds["status"] if "status" in ds else min(drawn, key=lambda a: a.ndim, default=ds["replicate"])
-    grid = [str(dim) for dim in plainest.dims]
+    grid, status = [str(dim) for dim in plainest.dims], ["status"] if "status" in ds else []
     if variables is None:
         plain = [name for name in names if ds[name].dtype.kind in "fiub" and set(ds[name].dims) == set(grid)]
         variables = [name for name in plain if name not in ("status", "message", "iterations")]
-    parts = []
+    parts, own = [], []
     for name in map(str, variables):
         if name not in names:
             raise InputError(f"the results hold no variable {name!r}{nearest(name, names) or ';'} {listed(names)}")
         if "replicate" not in ds[name].dims:
             raise InputError(f"the variable {name!r} has no dimension 'replicate': it is one number per cell")
-        status = {"status": ds["status"].reset_coords(drop=True)} if "status" in ds else {}
-        part = ds[[name]].reset_coords(drop=True).assign(status)
-        frame = part.to_dataframe(dim_order=[str(dim) for dim in ds[name].dims]).reset_index()
+        dims = [str(dim) for dim in ds[name].dims]
+        frame = ds[[name, *status]].reset_coords(drop=True).to_dataframe(dim_order=dims).reset_index()
         frame = frame[frame["status"] >= 0] if status else frame
         parts.append(frame.rename(columns={name: "value"}).assign(loss=name, value=frame[name].astype(np.float64)))
-    own = [dim for part in parts for dim in part.columns if dim not in (*grid, "status", "loss", "value")]
-    columns = [*grid, *dict.fromkeys(own), *(["status"] if "status" in ds else []), "loss", "value"]
-    if not parts:
-        return pd.DataFrame(columns=columns)
-    return pd.concat(parts, ignore_index=True).reindex(columns=columns)
+        own += [dim for dim in dims if dim not in (*grid, *own)]
+    columns = [*grid, *own, *status, "loss", "value"]
+    return pd.concat(parts, ignore_index=True).reindex(columns=columns) if parts else pd.DataFrame(columns=columns)

@@ -1,9 +1,11 @@
-"""What of the tables is shown to people: few columns, numbers rounded to their uncertainty, all of it text."""
+"""What of the tables is shown to people, in a terminal, as HTML and LaTeX: few columns, numbers rounded, all text."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -11,12 +13,15 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
 
 from moestat.claims import wording
 from moestat.claims.verdicts import WHEN, count_written, written
 from moestat.rates.bends import STILL
 from moestat.report import text
-from moestat.report.terminal import numeric, parts, tone
 from moestat.rounding import estimate, number
 from moestat.study.seal import Written
 from moestat.study.spec import has_paper
@@ -30,6 +35,15 @@ RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
 """When a rule was written, in a column."""
 SIGNS = {"yes": "\N{CHECK MARK}", "no": "\N{MULTIPLICATION X}", "open": "?"}
 """A sign beside each verdict, so that colour is never the only one."""
+GAP, LEAST = 2, 24
+"""Blanks between columns; cells of a column of words below which one is left out rather than folded."""
+COLOURS = {"yes": "green", "no": "red", "open": "yellow", "": ""}
+_NUMBER = re.compile(r"[-+\u2212\[(]?(\d|inf)[-+\u2212\[\](),./ %e\dinf]*|")
+_TONES = {
+    "yes": ("supported", "shown by", "no counterexample"),
+    "no": ("not su", "not sh", "refuted"),
+    "open": ("inc",),
+}
 _PROSE = MarkdownIt("zero").enable(["emphasis", "backticks", "list"])
 
 
@@ -230,6 +244,78 @@ def in_words(counts: Mapping[str, int]) -> str:
     '2 supported, 1 mixed at reduced scale'
     """
     return ", ".join(f"{count} {word}" for word, count in counts.items())
+
+
+# --- in a terminal ---------------------------------------------------------------------------------------------------
+
+
+def tone(wording: str) -> str:
+    """Return whether a verdict speaks for a statement, against it, or leaves it open; of other texts an empty one.
+
+    >>> tone("not shown at reduced scale"), tone("refuted by 2 of 9"), tone("inconclusive"), tone("not run")
+    ('no', 'no', 'open', '')
+    """
+    return next((kind for kind, starts in _TONES.items() if wording.startswith(starts)), "")
+
+
+def parts(shown: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each heading with its rows; no heading where there are no groups."""
+    if isinstance(shown.index, pd.RangeIndex):
+        yield "", shown
+    else:
+        yield from shown.groupby(level=0, sort=False)
+
+
+def numeric(shown: pd.DataFrame) -> list[bool]:
+    """Return which columns hold numbers alone, and are set flush right; the first has names."""
+    return [at > 0 and all(_NUMBER.fullmatch(cell) for cell in shown[name]) for at, name in enumerate(shown)]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table for rich; ``spare`` are columns that a narrow terminal does without, in this order."""
+
+    table: pd.DataFrame
+    spare: Sequence[str] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shown = self.table
+        for column in self.spare:
+            if sum(min(width, LEAST) + GAP for width in _widths(shown)) - GAP <= options.max_width:
+                break
+            shown = shown.drop(columns=column, errors="ignore")
+        widths, room = _widths(shown), options.max_width - GAP * (shown.shape[1] - 1)
+        # blanks between words give way, then words; but numbers and intervals are broken last
+        whole = [width if right else 0 for width, right in zip(widths, numeric(shown), strict=True)]
+        words = [max(*pair) for pair in zip(whole, _widths(shown, str.split), strict=True)]
+        for least in (words, [max(4, end) for end in whole], [4] * len(widths)):
+            while sum(widths) > room and (wide := [at for at, end in enumerate(least) if widths[at] > end]):
+                widths[max(wide, key=widths.__getitem__)] -= 1
+        if shown.attrs["title"]:
+            yield Text(shown.attrs["title"], style="bold")
+        yield _grid(shown.iloc[:0], widths, numeric(shown), header=True)
+        yield Text("\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (sum(widths) + GAP * (len(widths) - 1)))
+        for heading, rows in parts(shown):
+            if heading:
+                yield Text(heading, style="bold italic")
+            yield _grid(rows, widths, numeric(shown))
+            yield ""
+        yield from (Text(note, style="dim") for note in shown.attrs["notes"])
+
+
+def _widths(shown: pd.DataFrame, split: Callable[[str], list[str]] = lambda cell: [cell]) -> list[int]:
+    """Return the cells that the widest text of each column takes, or the widest part of one."""
+    return [max(cell_len(part) for cell in [name, *shown[name]] for part in [*split(cell), ""]) for name in shown]
+
+
+def _grid(rows: pd.DataFrame, widths: Sequence[int], right: Sequence[bool], *, header: bool = False) -> Table:
+    grid = Table(box=None, show_header=header, padding=(0, GAP, 0, 0), pad_edge=False)
+    for name, width, flush in zip(rows, widths, right, strict=True):
+        grid.add_column(Text(name), width=width, justify="right" if flush else "left", overflow="fold")
+    for row in rows.to_dict("records"):
+        styles = {"verdict": COLOURS[tone(row.get("verdict", ""))]}
+        grid.add_row(*(Text(cell, style=styles.get(name, "")) for name, cell in row.items()))
+    return grid
 
 
 # --- files and pages -------------------------------------------------------------------------------------------------

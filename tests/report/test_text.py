@@ -16,7 +16,7 @@ from rich.console import Console
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.report import csv_text, tables, text, views, write
-from moestat.report.terminal import Shown
+from moestat.report.views import Shown
 
 STUDIES = Path(__file__).parents[2] / "studies"
 SPECIAL = st.text(alphabet="aN1^()-_$\\{}%&#*.<>=~ ", max_size=20)

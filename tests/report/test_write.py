@@ -13,8 +13,8 @@ from report_example import results, study_of
 from rich.console import Console
 
 from moestat.claims import verdicts
-from moestat.report import html, ledger
-from moestat.report.write import write_outputs
+from moestat.report import ledger
+from moestat.report.write import findings, write_outputs
 
 PROVENANCE = {
     "study": "example",
@@ -180,7 +180,7 @@ def test_a_finding_is_shown_where_all_its_verdicts_are_as_it_says(exponent, want
     every = {"findings": [{"when": when, "text": text} for text, when in FINDINGS.items()]}
     content = study.model_dump() | every
     study = type(study).model_validate(content | {"claims": [*content["claims"], *more]})
-    shown = html.findings(study, verdicts.judge(ds, study, "quick"))
+    shown = findings(study, verdicts.judge(ds, study, "quick"))
     assert shown == [text for number, text in enumerate(FINDINGS) if number in wanted]
 
 
