@@ -203,7 +203,7 @@ class Evidence:
             if over not in array.dims:
                 raise NoAnswerError(f"The variable {variable!r} has no axis {over!r}.")
             if exact := "replicate" not in array.dims:
-                array = selection.with_replicates(array)
+                array = array.expand_dims(replicate=2)  # no Monte Carlo error, no width
             losses = array.transpose(over, "replicate").values
             fit = fit_array(losses, array[over].values.astype(np.float64), window, level, DRAWS)
             self._kept[key] = FittedSeries(array, over, window, exact, fit)

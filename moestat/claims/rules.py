@@ -135,18 +135,13 @@ def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar])
         raise NoAnswerError(f"At least two values of {over} are needed.")
     rows, note = _complete(*(_rows(ds, claim.variable, claim.arm, {**claim.at, over: v}, []) for v in values))
     gaps = np.stack([rows[i][:, 0] - rows[j][:, 0] for i, j in pairs])
-    size, low, high = simultaneous(gaps, claim.level)
-    i, j = pairs[int(np.argmax(size))]
+    mean, _, low, high = interval(gaps, 1 - (1 - claim.level) / len(pairs))
+    ends = np.abs([low, high])
+    least = np.where((low <= 0) & (high >= 0), 0.0, ends.min(axis=0))
+    i, j = pairs[int(np.argmax(np.abs(mean)))]
     note = f"largest between {over} = {values[i]} and {values[j]}; {note}"
-    return Estimate(float(size.max()), float(low.max()), float(high.max()), note, replicates=gaps.shape[1])
-
-
-def simultaneous(differences: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the size | mean | of differences (K, R) with the ends of its interval, at a joint level (Bonferroni)."""
-    mean, _, low, high = interval(differences, 1 - (1 - level) / len(differences))
-    inside = (low <= 0) & (high >= 0)
-    nearest = np.where(inside, 0.0, np.minimum(np.abs(low), np.abs(high)))
-    return np.abs(mean), nearest, np.maximum(np.abs(low), np.abs(high))
+    found = (float(part.max()) for part in (np.abs(mean), least, ends))
+    return Estimate(*found, note, replicates=gaps.shape[1])
 
 
 def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> Estimate:
