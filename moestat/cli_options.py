@@ -47,31 +47,29 @@ exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input, 3 
 # -- how values are read: each complaint says what was given and what is allowed ---------------------------------------
 
 
-def number(kind: type[int] | type[float], allowed: str) -> Callable[[str], float]:
-    """Return a reader of numbers; whether one is too small is told where Python's callers are told, too."""
+def _read(kind: Callable[[str], Any], allowed: str) -> Callable[[str], Any]:
+    """Return a reader of values; whether a number is too small is told where Python's callers are told, too."""
 
-    def read(text: str) -> float:
+    def read(text: str) -> Any:
         try:
             return kind(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed are {allowed}") from None
+            raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed is {allowed}") from None
 
     return read
 
 
-def path(text: str) -> Path:
-    """Read the path of a file or a folder."""
+def _path(text: str) -> Path:
     if not text or "\0" in text:
-        raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed is a path")
+        raise ValueError
     return Path(text).expanduser()
 
 
-def part(text: str) -> tuple[int, int]:
-    """Read ``I/K``, one of K parts."""
-    first, slash, second = text.partition("/")
-    if slash and first.isdecimal() and second.isdecimal() and len(text) < 20 and 1 <= int(first) <= int(second):
-        return int(first), int(second)
-    raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed is I/K with 1 <= I <= K, e.g. 3/20")
+def _part(text: str) -> tuple[int, int]:
+    first, _, second = text.partition("/")
+    if not (first.isdecimal() and second.isdecimal() and len(text) < 20 and 1 <= int(first) <= int(second)):
+        raise ValueError
+    return int(first), int(second)
 
 
 def settings(pairs: Sequence[str]) -> dict[str, Any]:
@@ -86,9 +84,7 @@ def settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    if "\n" in text:
-        return text
-    for form in ("{}", "[{}]"):
+    for form in ("{}", "[{}]") if "\n" not in text else ():
         try:
             value = tomllib.loads(f"value = {form.format(text)}")["value"]
         except (ValueError, RecursionError):
@@ -100,10 +96,11 @@ def _value(text: str) -> Any:
 
 # -- the options ------------------------------------------------------------------------------------------------------
 
-_WHOLE = number(int, "whole numbers")
+_WHOLE = _read(int, "a whole number")
+_PATH = _read(_path, "a path")
 _YES: dict[str, Any] = {"action": "store_true"}
 _AGAIN: dict[str, Any] = {"action": "append", "default": []}
-_FOLDER: dict[str, Any] = {"type": path, "default": Path("outputs"), "metavar": "FOLDER"}
+_FOLDER: dict[str, Any] = {"type": _PATH, "default": Path("outputs"), "metavar": "FOLDER"}
 OPTIONS: dict[str, dict[str, Any]] = {
     "study": {"metavar": "STUDY", "help": "name of a study, or path of a study file"},
     "studies": {"metavar": "STUDY", "nargs": "+", "help": "their names"},
@@ -111,7 +108,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "claim": {"metavar": "ID", "help": "a claim, STUDY:ID, or where the paper says it: 'SA Theorem 1'"},
     "name": {"metavar": "NAME", "help": "of the study"},
     "experiment": {"metavar": "EXPERIMENT", "nargs": "?", "help": "name, or import path; without one, all names"},
-    "folders": {"metavar": "FOLDER", "nargs": "+", "type": path, "help": "OUTPUTS/STUDY/PRESET, two or more"},
+    "folders": {"metavar": "FOLDER", "nargs": "+", "type": _PATH, "help": "OUTPUTS/STUDY/PRESET, two or more"},
     "--preset": {"default": "quick", "metavar": "NAME", "help": "size of the study (default: quick)"},
     "--out": {**_FOLDER, "help": "of all results (default: outputs)"},
     "--replicates": {"type": _WHOLE, "metavar": "R", "help": "per cell; those there are kept (verify: 3 in all)"},
@@ -123,14 +120,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--all": {**_YES, "help": "run every known study, none before those that it reads"},
     "--claims": {**_YES, "help": "verdicts: all, or of a STUDY, paper, id, 'SA Fig. 2b'"},
     "--paper": {"nargs": "?", "const": "", "metavar": "NAME", "help": "its items; with one of the others: its studies"},
-    "--write": {**_AGAIN, "type": path, "metavar": "FILE", "help": "claims: .html, .csv; items: .md; export: .csv"},
+    "--write": {**_AGAIN, "type": _PATH, "metavar": "FILE", "help": "claims: .html, .csv; items: .md; export: .csv"},
     "--seed": {"type": _WHOLE, "metavar": "S", "help": "instead of the study's"},
     "--block": {"type": _WHOLE, "metavar": "B", "help": "replicates per shard; no number depends on it"},
     "--device": {"choices": ("auto", "cpu", "cuda"), "default": "auto", "help": "(default: auto)"},
     "--backend": {"choices": ("loky", "dask"), "default": "loky", "help": "this machine, or a cluster"},
     "--scheduler": {"default": "", "metavar": "ADDRESS", "help": "of dask: tcp://host:port"},
-    "--timeout": {"type": number(float, "seconds above 0"), "metavar": "SECONDS", "help": "end a slower replicate"},
-    "--part": {"type": part, "metavar": "I/K", "help": "the I-th of K parts; then use: collect"},
+    "--timeout": {"type": _read(float, "seconds above 0"), "metavar": "SECONDS", "help": "end a slower replicate"},
+    "--part": {
+        "type": _read(_part, "I/K with 1 <= I <= K, e.g. 3/20"),
+        "metavar": "I/K",
+        "help": "the I-th of K parts; then use: collect",
+    },
     "--fresh": {**_YES, "help": "set everything aside and compute it again"},
     "--replace-stale": {**_YES, "help": "set aside what is out of date, compute that again"},
     "--retry-failed": {**_YES, "help": "compute again, on the same data, what raised or died"},

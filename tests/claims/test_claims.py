@@ -17,11 +17,10 @@ import moestat.rates
 from moestat import rounding
 from moestat.claims import verdicts
 from moestat.claims.selection import usable
-from moestat.claims.wording import in_words
 from moestat.rates import Estimate
 from moestat.runner.results import BINARY
 from moestat.status import Status
-from moestat.study.spec import Claim, Study
+from moestat.study.spec import Study
 
 N = [1000, 3000, 10000, 30000, 100000]
 SLOPE = {"kind": "slope", "variable": "L3", "arm": "arm0"}
@@ -337,20 +336,6 @@ def test_not_converged_replicates_must_not_decide(extreme, word):
     assert "too few are left" in judged(ds, **SLOPE, at_most=0).why
 
 
-@pytest.mark.parametrize("kind", [float, int, bool, object])
-def test_replicates_that_did_not_converge_decide_no_share(kind):
-    """All twelve hits of twenty are of replicates that did not converge; without them there is none."""
-    ds = dataset(sizes=[1000], replicates=20)
-    hit = np.zeros(ds["L3"].shape, dtype=bool)
-    hit[0, 0, :12] = True
-    ds["hit"] = (ds["L3"].dims, hit.astype(kind))
-    ds["status"][0, 0, :12] = int(Status.LIMIT)
-    claim = LARGEST | {"function": "moestat.claims.rules:share", "variable": "hit", "at": {"n": 1000}}
-    verdict = judged(ds, **claim, at_least=0.3)
-    assert verdict.estimate == pytest.approx(0.6)
-    assert verdict.reason == "not converged" and "without them it is" in verdict.why
-
-
 def smallest(ds, claim):
     value = float(ds["L3"].min())
     return Estimate(value, value, value, "smallest of all", exact=True)
@@ -463,24 +448,6 @@ def test_the_scale_of_a_claim_goes_before_that_of_its_preset_and_of_its_study():
     scales = [[made.scale_of(name, claim) for name in ("quick", "paper", "big")] for claim in made.claims]
     assert scales == [["reduced", "paper", "stand-in"], ["paper"] * 3]
     assert study(SLOPE | {"at_most": 0}, scale="stand-in").scale_of("quick") == "stand-in"
-
-
-@pytest.mark.parametrize(
-    ("claim", "words"),
-    [
-        (MEAN | {"within": (0, 1)}, "95 % interval of the mean of L3, arm arm0, n = 1000 is within [0, 1]."),
-        (SLOPE | {"window": (10, 1000), "at_least": -0.25}, "arm arm0, n from 10 to 1000 is at least -0.25."),
-        (
-            MEAN | {"kind": "difference", "versus": "b", "at": {}, "equivalent": 0.1, "level": 0.9},
-            "90 % interval of the mean difference of L3, paired by replicate, arm0 against b is equivalent, within "
-            "[-0.1, 0.1].",
-        ),
-        (LARGEST | {"at_most": 2, "options": {"over": []}}, "and say where it is"),
-        (LARGEST | {"at_most": 2, "function": "nowhere:f"}, "the result of nowhere:f for L3, arm arm0 is at most 2."),
-    ],
-)
-def test_a_rule_in_words_names_the_number_its_place_and_the_region(claim, words):
-    assert words in in_words(Claim.model_validate({"id": "c", "source": "s", "statement": "t"} | claim))
 
 
 @settings(deadline=None)

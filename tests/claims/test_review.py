@@ -88,12 +88,3 @@ ABOVE = {"predicted": "+0.001", "kind": "difference", "versus": "a"}
 def test_what_is_objected_to(claims, said):
     found = of(*claims)
     assert len(found) == len(said) and all(text in one for text, one in zip(said, found, strict=True))
-
-
-def test_a_finding_that_no_preset_can_show_is_objected_to():
-    small = {"id": "low", "presets": ["quick"]}
-    large = {"id": "low-large", "statement": "Losses fall far.", "presets": ["paper"]}
-    sizes = {"presets": {"quick": {"replicates": 2}, "paper": {"replicates": 2}}}
-    for patterns, objected in ((["low*"], 1), (["low", "low-large"], 1), (["low"], 0), (["*-large"], 0)):
-        finding = {"when": dict.fromkeys(patterns, "supported"), "text": "They fall."}
-        assert len(of(small, large, **sizes, findings=[finding])) == objected

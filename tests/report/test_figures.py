@@ -11,7 +11,6 @@ from report_example import SLOPES, N, results, study_of
 from moestat import figures as own
 from moestat import rates as log_log
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError
 from moestat.losses.rescore import rescore
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.report import captions, figures, style
@@ -82,16 +81,6 @@ def test_a_label_has_one_colour_in_all_panels_and_one_entry_of_the_one_legend(ds
     assert len(canvas.legends) == 1 and len(names) == len(SLOPES) + 2  # the Fisher line, the start
     below = canvas.axes[1].get_legend().get_texts()
     assert [text.get_text() for text in below] == [facts[1].entries[0].value], "the slope of the panel, without a name"
-
-
-def test_what_a_panels_title_says_is_left_out_of_its_names(ds):
-    ds["arm_label"] = ("arm", ["ReLU, N* + 1", "ReLU, N*", "linear, N* + 1", "linear, N*"])
-    arms = [str(arm) for arm in ds["arm"].values]
-    panels = [PANEL | {"title": f"sparse, {e}", "arms": a} for e, a in (("ReLU", arms[:2]), ("linear", arms[2:]))]
-    canvas, facts = draw(ds, figure(*panels))
-    assert [[entry.name for entry in fact.entries] for fact in facts] == [["N* + 1", "N*"]] * 2
-    colours = [{line.get_color() for line in lines(axes, linestyle="None")} for axes in canvas.axes]
-    assert colours[0] == colours[1] == set(style.COLOURS[:2])
 
 
 # --- captions --------------------------------------------------------------------------------------------------------
@@ -210,11 +199,11 @@ def test_a_function_draws_with_its_options(ds):
         (figure({"variable": "absent"}), "no variable 'absent'"),
         (figure({"variable": "L3", "arms": ["absent"]}), "None of its arms"),
         (figure({"variable": "L3"}, x="step"), "also runs over n"),
-        (figure({"variable": "L3"}, kind="lines", x="step"), "also runs over n"),
         (figure({"variable": "L3"}, kind="heatmap", x="n", y="step"), "no axis 'step'"),
         (figure(kind="function", function=f"{__name__}:broken_figure"), "raised KeyError: 'no such thing'"),
         (figure(kind="function", function=f"{__name__}:no_figure"), "returned a int"),
         (figure(kind="function", function="nowhere:f"), "cannot be imported"),
+        (figure({"variable": "L3", "note": "{absent:.2f}"}), "no variable 'absent'"),
     ],
 )
 def test_what_cannot_be_drawn_says_why(ds, made, told):
@@ -233,78 +222,23 @@ def test_a_figure_saved_in_a_notebook_has_fonts_that_journals_take_and_enough_do
 # --- panels at points of their own -----------------------------------------------------------------------------------
 
 
-def runs():
-    """Two arms, two tasks, three sizes, three replicates; an arm with one expert is padded."""
-    rng = np.random.default_rng(1)
-    dims = ("arm", "task", "experts", "replicate")
-    shape = (2, 2, 2, 3)
-    sent = rng.integers(1, 9, (*shape, 5, 4)).astype(float)
-    sent[0, ..., 1:] = np.nan
-    return xr.Dataset(
-        {
-            "status": (dims, np.zeros(shape, dtype=int)),
-            "error": ((*dims, "epoch"), 0.1 + rng.random((*shape, 6))),
-            "sent": ((*dims, "class", "expert"), sent),
-            "used": (dims, rng.random(shape)),
-        },
-        coords={
-            "arm": np.array(["one", "mot"], dtype=object),
-            "task": np.array(["a", "b"], dtype=object),
-            "experts": [4, 8],
-            "replicate": np.arange(3),
-            "epoch": np.arange(1, 7),
-            "class": np.array(list("vwxyz"), dtype=object),
-            "expert": np.arange(1, 5),
-        },
-    )
-
-
-def drawn(ds, panels, **more):
-    made = Figure.model_validate({"panels": panels, "logx": False, "logy": False} | more)
-    return figures.draw_evidence(Evidence(ds, own.study_for(ds), "quick"), made)
-
-
-MAPS = {"kind": "heatmap", "x": "class", "y": "expert"}
-FACET = {"variable": "error", "at": {"task": "a", "experts": 8}}
-
-
-def test_each_panel_of_curves_stands_at_its_own_point():
-    ds = runs()
-    panels = [FACET, FACET | {"at": {"task": "c", "experts": 8}}]
-    panels.append({"variable": "error", "arms": ["mot"], "at": {"task": "b", "experts": 4}})
-    canvas, _ = drawn(ds, panels, kind="lines", x="epoch")
-    left, right = canvas.axes  # the task c was not run
-    for line, arm in zip(left.get_lines(), ["one", "mot"], strict=True):
-        np.testing.assert_allclose(line.get_ydata(), ds["error"].sel(arm=arm, task="a", experts=8).mean("replicate"))
-    (one,) = right.get_lines()
-    assert one.get_color() == left.get_lines()[1].get_color(), "an arm has one colour in all panels"
-
-
-def test_maps_show_single_runs_with_their_numbers():
-    ds = runs()
-    note = "run {replicate}: {used:.3f} of {experts}"
+def test_each_panel_stands_at_its_own_point_the_first_that_was_run():
+    ds = curves()
     panels = [
-        {"variable": "sent", "arms": ["mot", "one"], "note": note, "at": {"replicate": run}, "ylabel": "sent"}
-        for run in (0, 2, 9)
+        {"variable": "last", "arms": ["mlp"], "note": "run {replicate}: {last:.3f}", "at": {"replicate": r}}
+        for r in (0, 12)
     ]
-    options = {"at": {"task": "b", "experts": ["16", 8]}, "vmin": 0, "vmax": 9}
-    canvas, _ = drawn(ds, panels, options=options, **MAPS)
+    panels.append({"variable": "last", "arms": ["mlp", "cnn"], "at": {"replicate": [12, 3]}})
+    ds = ds.assign(last=ds["last"].expand_dims(task=[1, 2]).where(lambda a: a["experts"] < 16))
+    made = {"kind": "heatmap", "x": "experts", "y": "task", "panels": panels, "options": {"vmin": 0, "vmax": 1}}
+    canvas, _ = figures.draw_evidence(Evidence(ds, own.study_for(ds), "quick"), Figure.model_validate(made))
     maps = [axes for axes in canvas.axes if axes.get_images()]
-    assert len(maps) == 4, "the ninth run was not made"
-    assert len(canvas.axes) - len(maps) == 1, "one bar for all maps of a variable"
-    sent = ds["sent"].sel(arm="mot", task="b", experts=8, replicate=2).values
-    np.testing.assert_allclose(maps[3].get_images()[0].get_array(), sent.T)
-    assert maps[2].get_images()[0].get_array().shape == (1, 5), "experts that an arm has not are left out"
-    used = float(ds["used"].sel(arm="mot", task="b", experts=8, replicate=2))
-    assert f"run 2: {used:.3f} of 8" in maps[3].get_title(loc="left")
-    assert [text.get_text() for text in maps[0].get_xticklabels()] == list("vwxyz")
-
-
-@pytest.mark.parametrize("note", ["{absent:.2f}", "{used:.2x}", "{0}"])
-def test_a_note_that_cannot_be_filled_is_one_sentence(note):
-    ds = runs()
-    with pytest.raises(figures.FigureError, match="no variable 'absent'|no variable '0'|ormat"):
-        drawn(ds, [{"variable": "sent", "note": note, "at": {"task": "a", "experts": 4}}], **MAPS)
+    assert len(maps) == 3, "the twelfth run was not made; one map for each arm"
+    first = ds["last"].sel(arm="mlp", replicate=0).transpose("task", "experts").values
+    np.testing.assert_allclose(np.ma.filled(maps[0].get_images()[0].get_array(), np.nan), first)
+    third = ds["last"].sel(arm="cnn", replicate=3).transpose("task", "experts").values
+    np.testing.assert_allclose(np.ma.filled(maps[2].get_images()[0].get_array(), np.nan), third)
+    assert f"run 0: {np.nanmean(first):.3f}" in maps[0].get_title(loc="left")
 
 
 # --- any dataset -----------------------------------------------------------------------------------------------------
@@ -393,16 +327,3 @@ def test_differences_are_taken_replicate_by_replicate(ratio):
     mean, bars = right(paired(ds, FIGURE, **OPTIONS, ratio=ratio, region=[-10.0, 0.05]))
     np.testing.assert_allclose(mean, wanted, rtol=1e-12)
     assert (bars < 0.2).all(), "the part that the pairs share should be gone"
-
-
-def test_points_of_another_axis_are_compared():
-    ds = pairs().rename(arm="kernel").expand_dims(arm=["x"])
-    mean, _ = right(paired(ds, FIGURE, **OPTIONS, over="kernel", at={"arm": "x"}))
-    np.testing.assert_allclose(mean, right(paired(pairs(), FIGURE, **OPTIONS))[0])
-
-
-def test_what_cannot_be_compared_is_told():
-    with pytest.raises(NoAnswerError, match="no variable 'lost'"):
-        paired(pairs(), FIGURE, **(OPTIONS | {"variables": {"lost": "x"}}))
-    with pytest.raises(NoAnswerError, match="not over step and replicate alone"):
-        paired(pairs().expand_dims(n=[1, 2]), FIGURE, **OPTIONS)

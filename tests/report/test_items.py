@@ -81,20 +81,10 @@ def test_an_item_without_verdicts_says_why():
     assert (Part(PAPER.items[2]).standing, Part(PAPER.items[2]).told) == ("not checked", "Nothing is stated.")
 
 
-def test_the_page_escapes_what_markdown_would_read():
-    papers = [(PAPER, items.parts(PAPER, ROWS))]
-    page = items.page(papers)
-    assert "| Theorem 1 | W\\*\\_i has the rate n<sup>\N{MINUS SIGN}1/2</sup>. | **holds in part** |" in page
-    assert page == items.page(papers)
-
-
-def test_the_items_of_a_paper_on_the_command_line(tmp_path, capsys):
+def test_the_items_of_papers_in_the_terminal_and_as_a_page(tmp_path, capsys):
     assert cli.main(["--paper", "demystifying-softmax", "--out", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "Theorem 1" in shown and "not run" in shown and "--claims demystifying-softmax" in shown
-
-
-def test_the_items_of_all_papers_as_a_page(tmp_path, capsys):
     page = tmp_path / "made" / "items.md"
     assert cli.main(["--paper", "--out", str(tmp_path), "--write", str(page)]) == 0
     text = page.read_text(encoding="utf-8")

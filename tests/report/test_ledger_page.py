@@ -87,21 +87,6 @@ def test_the_html_page_holds_every_claim_and_loads_nothing(outputs, monkeypatch)
     assert "converges like n<sup>\N{MINUS SIGN}1/2</sup>" in text
 
 
-def test_claims_can_be_asked_for_by_study_file_paper_and_id(outputs, monkeypatch):
-    monkeypatch.setattr(load, "study_folders", lambda: [outputs / "studies"])
-
-    def told(word):
-        code, out, err = inside("--claims", word, "--out", outputs / "out")
-        assert code == 0, err
-        return re.search(r"(\d+) claims", out)[1]
-
-    assert [told(word) for word in ("ran", outputs / "studies" / "ran.py", "other", "mean-rate", "ran:*")] == list(
-        "22132"
-    )
-    code, _, err = inside("--claims", "mean-rat", "--out", outputs / "out")
-    assert code == 2 and "there is no claim 'mean-rat'; near are " in err and ":mean-rate" in err
-
-
 def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch):
     monkeypatch.setattr(load, "study_folders", lambda: [outputs / "studies"])
     code, out, err = inside("claim", "ran:mean-rate", "--out", outputs / "out")

@@ -51,15 +51,6 @@ def test_latex_leaves_no_special_character_alone_and_mathtext_can_be_drawn(words
         MathTextParser("path").parse(shown)
 
 
-def test_prose_keeps_the_stars_of_mathematics():
-    prose = "f*(x) and N* + 1 with *emphasis* and **weight**.\n\nNext `code`.\n\n- one\n- two *2*"
-    assert views.paragraphs(prose) == (
-        "<p>f*(x) and N* + 1 with <em>emphasis</em> and <strong>weight</strong>.</p>\n"
-        "<p>Next <code>code</code>.</p>\n<ul>\n<li>one</li>\n<li>two <em>2</em></li>\n</ul>"
-    )
-    assert "<script>" not in views.paragraphs("<script>alert(1)</script>")
-
-
 @pytest.fixture
 def shown(ds, study):
     ds["status"][1, 2, 3] = 8
@@ -103,11 +94,8 @@ def test_a_terminal_loses_no_number_and_no_name(ds, study, width):
     ("cell", "written"),
     [
         ("=1+1", "'=1+1"),
-        ("@SUM(A1)", "'@SUM(A1)"),
         ("-1/2", "'-1/2"),
         ("-0.5", "-0.5"),
-        ("+1e-3", "+1e-3"),
-        ("plain", "plain"),
         ("'quoted'", "'quoted'"),
         ("'=x", "''=x"),
         ("", ""),

@@ -134,31 +134,24 @@ def test_the_page_loads_nothing_and_its_links_lead_somewhere(written, page):
     assert len(alternatives) == 2 and all("320 runs" in text for text in alternatives)
 
 
-def test_the_page_says_everything_findings_and_figures_first(written, page):
-    _, report, study = written
+def test_the_page_says_what_was_run_and_what_went_wrong_and_shows_markup_of_nobody(written, page):
+    _, report, _ = written
     text = words_of(page)
-    heads = ["Figures", "Claims and verdicts", "Tables", "Design", "How to get these numbers again"]
-    places = [page.index(f"<h2>{head}</h2>") for head in heads]
-    assert places == sorted(places)
     for part in (
         "A study of & for <tests>",
-        "Does sigmoid converge faster than softmax?",
         "Rules: 3 sealed, 0 edited, 0 added.",
         "This run is not complete: 1 of 320 runs are missing.",
         "set aside a <damaged> shard",
-        "n = 3728, replicate 3",
         "ValueError: <b>bold</b>",
         "320 runs: 1 failed, 0 not converged, 1 missing.",
-        "box |theta| \N{LESS-THAN OR EQUAL TO} 5",
         PROVENANCE["command"],
-        "numpy 2.4",
-        "20260101",
         "d = 9 (set on the command line)",
         "within [\N{MINUS SIGN}0.6, \N{MINUS SIGN}0.4]",
     ):
         assert part in text, part
     for why in report.claims["why"]:
         assert re.sub("[-\N{MINUS SIGN}]", "", why) in re.sub("[-\N{MINUS SIGN}]", "", text)
+    assert page.index("<figure") < page.index('id="claims"') < page.index('id="tables"')
     assert "<tests>" not in page and "<b>bold</b>" not in page
 
 
@@ -206,12 +199,7 @@ def test_the_ledger_prefers_the_paper_and_knows_changed_claims(written, tmp_path
 
 
 NONE = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "reason": "no interval"}
-FEW = {
-    "verdict": "inconclusive",
-    "ci_low": "-1",
-    "ci_high": "1",
-    "reason": "too few",
-}
+FEW = {"verdict": "inconclusive", "ci_low": "-1", "ci_high": "1", "reason": "too few"}
 OPEN = FEW | {"reason": "across the edge"}
 
 
@@ -243,7 +231,7 @@ def test_which_run_counts(written, tmp_path, quick, middle, paper, first, counts
     assert (found["verdict"] == "inconclusive") == (counts == "paper")
 
 
-@pytest.mark.parametrize("content", ["", "a,b\n1,2\n", "claim\n\x00", '"unclosed', "claim,source\nx,y\n"])
+@pytest.mark.parametrize("content", ["", "claim\n\x00", "claim,source\nx,y\n"])
 def test_a_broken_file_counts_as_no_run(tmp_path, content, study):
     folder = tmp_path / "example" / "quick"
     folder.mkdir(parents=True)
