@@ -15,20 +15,6 @@ from moestat.errors import InputError
 from moestat.runner.request import Request
 from moestat.sentences import nearest
 
-VERBS = {
-    "run": "run a study, or go on with it; the word may be left out",
-    "status": "what is done, missing, failed, stale, and how to go on",
-    "collect": "gather what was computed in parts, and report",
-    "report": "tables, figures and report.html again; nothing is computed",
-    "replay": "one replicate again, compared with the stored one",
-    "claim": "one claim: statement, rule, interval, verdict, run",
-    "new": "write a commented study file that runs, to begin from",
-    "settings": "every setting of an experiment, and its variables",
-    "merge": "join runs that were computed apart, and report",
-    "export": "results as a CSV table, a row for each replicate and loss",
-    "verify": "a sample of a record's replicates again, compared",
-    "ship": "make the record of a complete run, for version control",
-}
 ABOUT = """\
 Run a simulation study, and judge the claims it was written for. A run can be killed at any moment: the same
 command again computes only what is missing. The numbers depend on the study alone, not on the number of
@@ -151,20 +137,28 @@ RUN = {
     "what is said": "--no-report --quiet --verbose",
 }
 _LOOK = "study --preset --out --replicates --set --seed --block"
-TAKES = {
-    "status": _LOOK,
-    "collect": f"{_LOOK} --no-report --quiet --verbose",
-    "report": f"{_LOOK} --no-report --quiet --verbose",
-    "replay": f"{_LOOK} place --device",
-    "claim": "claim --out",
-    "new": "name",
-    "settings": "experiment",
-    "merge": "study folders --out --no-report",
-    "export": "study --preset --out --write --variable",
-    "verify": "studies --preset --out --replicates --seed --device --certify",
-    "ship": "studies --preset --out --to --replace",
+_SAID = "--no-report --quiet --verbose"
+VERBS = {
+    "run": ("run a study, or go on with it; the word may be left out", ""),
+    "status": ("what is done, missing, failed, stale, and how to go on", _LOOK),
+    "collect": ("gather what was computed in parts, and report", f"{_LOOK} {_SAID}"),
+    "report": ("tables, figures and report.html again; nothing is computed", f"{_LOOK} {_SAID}"),
+    "replay": ("one replicate again, compared with the stored one", f"{_LOOK} place --device"),
+    "claim": ("one claim: statement, rule, interval, verdict, run", "claim --out"),
+    "new": ("write a commented study file that runs, to begin from", "name"),
+    "settings": ("every setting of an experiment, and its variables", "experiment"),
+    "merge": ("join runs that were computed apart, and report", "study folders --out --no-report"),
+    "export": (
+        "results as a CSV table, a row for each replicate and loss",
+        "study --preset --out --write --variable",
+    ),
+    "verify": (
+        "a sample of a record's replicates again, compared",
+        "studies --preset --out --replicates --seed --device --certify",
+    ),
+    "ship": ("make the record of a complete run, for version control", "studies --preset --out --to --replace"),
 }
-"""What each verb takes, but for ``run``."""
+"""Each verb: what it does, and the options that it takes; those of ``run`` are in groups."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -192,7 +186,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if words and words[0] in ("-h", "--help", "--version"):
         return parser().parse_args(words)
     verb, words = (words[0], words[1:]) if words and words[0] in VERBS else ("run", words)
-    made = Parser(prog=called() + f" {verb}" * (verb != "run"), description=ABOUT if verb == "run" else VERBS[verb])
+    made = Parser(prog=called() + f" {verb}" * (verb != "run"), description=ABOUT if verb == "run" else VERBS[verb][0])
     _add(made, verb)
     return made.parse_args(words, argparse.Namespace(verb=verb))
 
@@ -206,7 +200,7 @@ def parser() -> argparse.ArgumentParser:
     for title in list(RUN)[:2]:
         _group(made, title)
     verbs = made.add_subparsers(title="verbs; each has its own --help, that of run has every option", metavar="VERB")
-    for verb, about in VERBS.items():
+    for verb, (about, _) in VERBS.items():
         _add(verbs.add_parser(verb, help=about, description=about), verb)
     return made
 
@@ -216,7 +210,7 @@ def _add(made: argparse.ArgumentParser, verb: str) -> None:
         made.add_argument("study", nargs="?", **OPTIONS["study"])
         for title in RUN:
             _group(made, title)
-    for name in TAKES.get(verb, "").split():
+    for name in VERBS[verb][1].split():
         made.add_argument(name, **OPTIONS[name])
 
 

@@ -20,8 +20,7 @@ from matplotlib.figure import Figure
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import chosen
-from moestat.report import captions
-from moestat.report.figures import FigureError, draw_evidence, draw_panel
+from moestat.report.figures import FigureError, draw_evidence, draw_panel, names_of
 from moestat.report.style import look, save
 from moestat.runner.results import NOT_COMPUTED
 from moestat.sentences import listed, nearest
@@ -97,7 +96,7 @@ def _draw(
     with look():
         try:
             inches = ax.get_window_extent().width / ax.figure.dpi
-            draw_panel(ax, evidence, figure, panel, captions.names_of(ds, [panel])[0], inches)
+            draw_panel(ax, evidence, figure, panel, names_of(ds, [panel])[0], inches)
         except ValueError as error:
             raise FigureError(str(error)) from None
         ax.legend()

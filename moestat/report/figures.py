@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from string import Formatter
 from typing import Any
 
 import xarray as xr
@@ -12,16 +15,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
+from moestat import sentences
 from moestat.claims.estimates import resolve
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, chosen
-from moestat.report import captions, panels, style
-from moestat.report.captions import Facts, Names, wrapped
+from moestat.claims.wording import AT_SCALE
+from moestat.report import panels, style
+from moestat.report.panels import Facts, Names, point
 from moestat.report.tables import label
-from moestat.report.text import mathtext
+from moestat.report.text import mathtext, minus
 from moestat.study.patterns import fits
 from moestat.study.spec import Figure, Panel, Study
 
+PART = re.compile(r"[,:]\s+")
 PANELS = {"rates": panels.rates, "lines": panels.lines, "heatmap": panels.heatmap}
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "untrusted": ("slope in brackets: not trusted", {"linestyle": "-.", "linewidth": 1.1}),
@@ -29,6 +35,17 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "start": ("loss at the start", {"linestyle": ":", "linewidth": 1.1}),
 }
 """Kinds of lines that are no arm's, as the legend has them."""
+MEANS = {
+    "rates": "Points: geometric means over replicates with 95 % t-intervals; numbers: mean slopes ± half of theirs",
+    "lines": "Means over replicates with 95 % intervals",
+    "heatmap": "Cells: means over replicates",
+}
+MARKS = {
+    "untrusted": "In brackets: a slope that is not trusted",
+    "bent": "*: the line is bent, so that the slope depends on the window",
+    "unsettled": "\N{DOUBLE DAGGER}: searches did not come back to their best points",
+}
+"""What is said of a number by a mark; why, is told in the table of rates."""
 PER_INCH = 17
 """Characters of the legend's size on an inch."""
 
@@ -59,7 +76,7 @@ def panels_of(ds: xr.Dataset, study: Study, figure: Figure) -> list[Panel]:
         found = [Panel(title=name, variable=name, ylabel=name, arms=arms) for name, arms in named]
     if figure.kind == "heatmap":
         found = [one for panel in found for one in _by_arm(ds, panel)]
-    return [p for p in found if chosen(ds, p.arms) and captions.point(ds, figure, p) is not None]
+    return [p for p in found if chosen(ds, p.arms) and point(ds, figure, p) is not None]
 
 
 def _by_arm(ds: xr.Dataset, panel: Panel) -> list[Panel]:
@@ -87,7 +104,7 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
     canvas = style.new_figure(width, rows * (2.2 if columns > 2 else 2.5))
     grid = list(canvas.subplots(rows, columns, squeeze=False).flat)
     facts: list[Facts] = []
-    for axes, panel, names in zip(grid, found, captions.names_of(evidence.ds, found), strict=False):
+    for axes, panel, names in zip(grid, found, names_of(evidence.ds, found), strict=False):
         letter = f"({chr(97 + len(facts))}) " if len(found) > 1 else ""
         facts.append(draw_panel(axes, evidence, figure, panel, names, width / columns, letter))
     for axes in grid[len(found) :]:
@@ -110,13 +127,47 @@ def draw_panel(
     fact = PANELS[figure.kind](axes, evidence, figure, panel, names, room)
     title = wrapped(letter + panel.title, int(0.62 * room))
     if panel.note:
-        at = captions.point(evidence.ds, figure, panel) or {}
-        title += "\n" + wrapped(captions.note(evidence, panel, fact.arms[0], at), int(0.85 * room))
+        at = point(evidence.ds, figure, panel) or {}
+        title += "\n" + wrapped(note(evidence, panel, fact.arms[0], at), int(0.85 * room))
     axes.set_title(title, loc="left")
     axes.set_xlabel(mathtext(figure.xlabel or figure.x))
     if figure.kind != "heatmap":
         axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
     return fact
+
+
+def names_of(ds: xr.Dataset, panels: Sequence[Panel]) -> list[Names]:
+    """Return the names of the lines of each panel; one name has one number, and so one colour, in all of them.
+
+    What a panel's title says already is left out: "sparse, ReLU" above "ReLU, N* + 1" leaves "N* + 1", which then is
+    one method in all panels.
+    """
+    numbers: dict[str, int] = {}
+    found = []
+    for panel in panels:
+        arms = chosen(ds, panel.arms)
+        labels = [label(ds, arm) for arm in arms]
+        said = set(PART.split(panel.title)) if len(panels) > 1 else set()
+        short = [", ".join(part for part in PART.split(text) if part not in said) for text in labels]
+        names = next((names for names in (short, labels) if all(names) and len(set(names)) == len(names)), arms)
+        found.append(Names(dict(zip(arms, names, strict=True)), numbers))
+    return found
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break a text into lines for matplotlib."""
+    return mathtext("\n".join(textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)))
+
+
+def note(evidence: Evidence, panel: Panel, arm: str, at: Mapping[str, Any]) -> str:
+    """Return the note of a panel, with coordinates of its point and means of variables there in their places."""
+    values = dict(at)
+    for _, name, *_ in Formatter().parse(panel.note):
+        if name and name not in values:
+            array = evidence.samples(name, arm)
+            here = {axis: at[axis] for axis in at if axis in array.dims}
+            values[name] = float(evidence.samples(name, arm, here).mean())
+    return minus(panel.note.format_map(values))
 
 
 def _values(axes: Axes, fact: Facts, inches: float) -> int:
@@ -188,3 +239,36 @@ def _function(evidence: Evidence, figure: Figure) -> Canvas:
     if not isinstance(canvas, Canvas):
         raise FigureError(f"{figure.function} returned a {type(canvas).__name__}; it must return a matplotlib Figure.")
     return canvas
+
+
+# --- captions --------------------------------------------------------------------------------------------------------
+
+
+def origin(evidence: Evidence) -> str:
+    """Return what a figure is of, in few words: study, preset, version."""
+    attrs = evidence.ds.attrs
+    version = f"moestat {attrs['moestat_version']}" if attrs.get("moestat_version") else ""
+    return ", ".join(filter(None, (str(attrs.get("study", "")), f"preset {evidence.preset}", version)))
+
+
+def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
+    """Return the caption of a figure: the author's, what marks mean, what is left out, on how many runs it rests."""
+    shown = set().union(*(fact.parts for fact in facts))
+    said = [figure.title.rstrip("."), figure.caption.rstrip(".")]
+    if "95 %" not in figure.caption:  # else the author has said it
+        means = MEANS.get(figure.kind, "")
+        said.append(means.replace("Means", "Geometric means", 1) if "geometric" in shown else means)
+    if "predicted" in shown:
+        scale = evidence.study.scale_of(evidence.preset)
+        own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
+        said.append(f"Dashed: the slope printed in the paper{own}")
+    said += [text for mark, text in MARKS.items() if mark in shown]
+    lines: dict[str, list[str]] = {}
+    for number, fact in enumerate(facts):
+        for reason, name in fact.remarks:
+            lines.setdefault(reason, []).append(f"({chr(97 + number)}) {name}" if len(facts) > 1 else name)
+    said += [f"{reason}: {'; '.join(names)}" for reason, names in lines.items()]
+    arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or chosen(evidence.ds, ["*"])
+    counts, number = evidence.count((arm, {}) for arm in arms), evidence.ds.sizes["replicate"]
+    said.append(f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}")
+    return ". ".join(filter(None, [*said, origin(evidence)])) + "."

@@ -6,6 +6,8 @@ the results, or is left over, :class:`moestat.claims.selection.NoAnswerError` sa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,9 @@ from matplotlib.colors import Normalize
 from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter
 
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError, chosen, without_lengths_of_one
+from moestat.claims.selection import NoAnswerError, chosen, is_at, without_lengths_of_one
 from moestat.rates import RateFit
-from moestat.report import captions, style
-from moestat.report.captions import Entry, Facts, Names
+from moestat.report import style
 from moestat.report.means import along
 from moestat.report.tables import label
 from moestat.report.text import mathtext, minus
@@ -38,13 +39,64 @@ SMALL: dict[str, Any] = {"fontsize": 6, "color": style.REFERENCE}
 GUIDE: dict[str, Any] = {"color": style.REFERENCE, "linestyle": ":", "linewidth": 1.0, "zorder": 1.5}
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A line as the legend has it: what it looks like, its name, and what it comes to in its panel (a slope, say)."""
+
+    handle: Any
+    name: str
+    value: str = ""
+
+
+@dataclass
+class Facts:
+    """What a panel shows, in words: for the legend and the caption."""
+
+    arms: list[str] = field(default_factory=list)
+    remarks: list[tuple[str, str]] = field(default_factory=list)
+    """What is left out or incomplete, and the line."""
+    parts: set[str] = field(default_factory=set)
+    references: list[str] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    bar: tuple[Any, str] | None = None
+    """The image of a heat map and what its colours mean."""
+
+
+@dataclass
+class Names:
+    """The names of the arms of one panel, and the numbers of all names of the figure."""
+
+    of_arm: Mapping[str, str]
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def number(self, name: str) -> int:
+        """Return the number of a line by its name, which decides colour and marker; a new name gets the next one."""
+        return self.numbers.setdefault(name, len(self.numbers))
+
+
+def point(ds: xr.Dataset, figure: Figure, panel: Panel) -> dict[str, Any] | None:
+    """Return the coordinates at which a panel is taken: the figure's, then its own; of several the first that was run.
+
+    None: no such point was run, and the panel is left out.
+    """
+    found: dict[str, Any] = {}
+    for axis, wanted in (figure.options.get("at", {}) | panel.at).items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        if axis in ds.coords and axis in ds.dims:
+            values = [v for v in values if bool(np.any(is_at(ds[axis], v)))]
+        if not values:
+            return None
+        found[axis] = values[0]
+    return found
+
+
 # --- rates -----------------------------------------------------------------------------------------------------------
 
 
 def rates(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, room: int) -> Facts:
     """Draw geometric means with intervals, fitted lines, the paper's slope, the reference, the loss at the start."""
     facts, over = Facts(arms=chosen(evidence.ds, panel.arms)), figure.x
-    at = captions.point(evidence.ds, figure, panel)
+    at = point(evidence.ds, figure, panel)
     printed: set[float] = set()
     levels: list[np.ndarray] = []
     step = min(0.035, 0.14 / max(len(facts.arms) - 1, 1))  # the points of several arms at one size stand apart
@@ -183,7 +235,7 @@ def lines(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
 
 def _taken(evidence: Evidence, arm: str, figure: Figure, panel: Panel, axes: tuple[str, ...]) -> xr.DataArray:
     """Return a variable at the point of its panel, over replicates and the axes that are drawn."""
-    array = evidence.samples(panel.variable, arm, captions.point(evidence.ds, figure, panel))
+    array = evidence.samples(panel.variable, arm, point(evidence.ds, figure, panel))
     array = without_lengths_of_one(array, (*axes, "replicate"))
     for axis in axes:
         if axis not in array.dims:
@@ -247,7 +299,7 @@ def heatmap(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names:
     arm, options = chosen(evidence.ds, panel.arms)[0], figure.options
     facts, array = Facts(arms=[arm]), _mean(evidence, arm, figure, panel)
     shown = [p for p in figure.panels if p.variable == panel.variable] or [panel]
-    shown = [p for p in shown if captions.point(evidence.ds, figure, p) is not None]
+    shown = [p for p in shown if point(evidence.ds, figure, p) is not None]
     every = [_mean(evidence, one, figure, p).values.ravel() for p in shown for one in chosen(evidence.ds, p.arms)]
     known = np.concatenate(every)
     known = known[np.isfinite(known)] if np.isfinite(known).any() else np.array([0.0, 1.0])

@@ -19,7 +19,7 @@ from moestat import files
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import Verdict, judge_sealed, judged, written
 from moestat.claims.wording import broad, rule, tally
-from moestat.report import captions, csv_text, figures, style, tables, views
+from moestat.report import csv_text, figures, style, tables, views
 from moestat.report.views import Shown
 from moestat.rounding import number
 from moestat.study import seal
@@ -87,7 +87,7 @@ class Report:
         first = self.claims.sort_values("origin", key=lambda origin: origin == "ours", kind="stable").head(ROWS)
         more = len(self.claims) - len(first)
         notes = [f"and {more} more claims: --verbose"] if more else []
-        table = views.without(views.claims(first, bent=self.bent, notes=notes), "statement", "says")
+        table = views.claims(first, bent=self.bent, notes=notes).drop(columns=["statement", "says"], errors="ignore")
         return Group(Shown(table), *told, *([Text("")] if told else []), self.summary)
 
     def rates_table(self) -> Shown:
@@ -164,8 +164,8 @@ def _draw(evidence: Evidence, figure: Figure, folder: Path) -> Drawn:
         canvas, facts = figures.draw_evidence(evidence, figure)
     except figures.FigureError as error:
         return Drawn(name, problem=str(error))
-    caption = captions.caption(evidence, figure, facts)
-    title, source = figure.title or evidence.study.title, captions.origin(evidence)
+    caption = figures.caption(evidence, figure, facts)
+    title, source = figure.title or evidence.study.title, figures.origin(evidence)
     saved = style.save(canvas, title=title, description=caption, source=source)
     for ending, content in saved.items():
         files.write(folder / f"{name}.{ending}", content, durable=False)

@@ -13,7 +13,7 @@ from moestat import rates as log_log
 from moestat.claims.evidence import Evidence
 from moestat.losses.rescore import rescore
 from moestat.models.softmax_gaussian import SoftmaxGaussian
-from moestat.report import captions, figures, style
+from moestat.report import figures, style
 from moestat.report.paired_figure import paired
 from moestat.study.spec import Figure
 
@@ -92,7 +92,7 @@ def test_numbers_and_caption_say_what_is_not_to_be_trusted_and_on_how_many_runs_
     made = figure(PANEL | {"arms": ["softmax-relu", "sigmoid*"]}, caption="By the author.")
     _, facts = draw(ds, made, {"softmax-relu": -0.24})
     evidence = Evidence(ds, study_of(ds), "quick")
-    caption = captions.caption(evidence, made, facts)
+    caption = figures.caption(evidence, made, facts)
     assert "240 runs (10 replicates per point): 1 failed, 0 not converged. preset quick." in caption
     assert "By the author." in caption and "(this run is at reduced scale)" in caption
     values = [entry.value for entry in facts[0].entries]
