@@ -136,7 +136,9 @@ def _complete(ds: Any, variable: str, axes: Sequence[str] = ()) -> xr.Dataset:
         ds = ds.assign_coords(replicate=np.arange(ds.sizes["replicate"]))
     if "status" not in ds:
         known = np.isfinite(ds[variable].astype(float))
-        ds = ds.assign(status=xr.where(known, int(Status.CONVERGED), NOT_COMPUTED))
+        status = known.astype(int).where(known, NOT_COMPUTED).where(~known, int(Status.CONVERGED))
+        ds = ds.assign(status=status)
+    assert isinstance(ds, xr.Dataset)
     return ds
 
 

@@ -73,7 +73,10 @@ def panels_of(ds: xr.Dataset, study: Study, figure: Figure) -> list[Panel]:
     if not found:
         named = [(rate.loss, rate.arms) for rate in study.rates if rate.over == figure.x]
         named = named if figure.kind == "rates" else [(name, ["*"]) for name in study.summaries]
-        found = [Panel(title=name, variable=name, ylabel=name, arms=arms) for name, arms in named]
+        found = [
+            Panel.model_validate({"title": name, "variable": name, "ylabel": name, "arms": arms})
+            for name, arms in named
+        ]
     if figure.kind == "heatmap":
         found = [one for panel in found for one in _by_arm(ds, panel)]
     return [p for p in found if chosen(ds, p.arms) and point(ds, figure, p) is not None]

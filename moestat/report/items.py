@@ -44,11 +44,6 @@ def of_group(verdicts: Sequence[str]) -> str:
     open. Variants that contradict each other are *mixed* otherwise, and else the weakest verdict counts: one that
     decides nothing before one that does. A variant without a run leaves open what the others say; *not run* is what no
     run bears on.
-
-    >>> of_group(["supported", "supported"]), of_group(["supported", "refuted"]), of_group(["supported", "not run"])
-    ('supported', 'mixed', 'inconclusive')
-    >>> of_group(["refuted", "no counterexample"]), of_group(["refuted", "inconclusive"])
-    ('refuted', 'refuted')
     """
     if "refuted" in verdicts and "supported" not in verdicts:
         return "refuted"

@@ -19,7 +19,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from moestat import versions
 from moestat.claims.verdicts import COLUMNS, written
 from moestat.claims.wording import VERDICTS, in_words, rule
 from moestat.report import csv_text, items, views
@@ -36,9 +35,8 @@ FILTERS = ("paper", "origin", "scale", "verdict")
 """The columns of the ledger that a reader can choose values of."""
 OUTPUTS = Path("outputs")
 """The outputs folder of a command without ``--out``."""
-RUN = ("preset", "command", "date", "version", "code", "seed")
 ABOUT = ("study", "paper", "because", "hindsight", "region")
-LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
+RUN = ("preset", "command", "date", "version", "decides", "decides_with")
 
 
 # --- what lies in an outputs folder: runs, and beside them their records ---------------------------------------------
@@ -46,25 +44,23 @@ LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
 
 @dataclass(frozen=True)
 class Run:
-    """What the folder of a preset says about itself: the rows of ``claims.csv``, all text (None without it)."""
+    """What the folder of a preset says about itself: the rows of ``claims.csv``, all text, and the manifest."""
 
     study: str
     preset: str
     folder: Path
-    claims: list[dict[str, str]] | None
+    claims: list[dict[str, str]]
     manifest: dict[str, Any] = field(default_factory=dict)
 
     @property
     def about(self) -> dict[str, str]:
-        """Preset, command, day of the last change, versions of moestat and of what computed, and seed."""
-        kept, code, known = self.manifest, self.manifest.get("code"), self.manifest.get("versions")
+        """Preset, command, day of the last change, version of moestat."""
+        kept, known = self.manifest, self.manifest.get("versions")
         return {
             "preset": self.preset,
             "command": str(kept.get("command") or command(self.study, self.preset)),
             "date": str(kept.get("updated") or kept.get("date") or "")[:10],
             "version": str(known.get("moestat", "") if isinstance(known, Mapping) else ""),
-            "code": versions.text(code) if isinstance(code, Mapping) else "",
-            "seed": str(kept.get("seed", "")),
         }
 
     @cached_property
@@ -73,8 +69,16 @@ class Run:
 
         A record has it in its manifest, a run in the attributes of ``results.nc``.
         """
-        lines = self.manifest.get("problem")
-        lines = lines if isinstance(lines, list) else _read_problem(self.folder / results.NAME)
+        import h5netcdf  # for one attribute: xarray opens all variables
+
+        lines, path = self.manifest.get("problem"), self.folder / results.NAME
+        if not isinstance(lines, list):
+            try:
+                hdf5.check(path)
+                with h5netcdf.File(path, "r", decode_vlen_strings=True) as file:
+                    lines = str(file.attrs.get("problem", "")).split("\n")
+            except results.UNREADABLE:
+                lines = []
         return belongs.problem_of(map(str, lines))
 
 
@@ -82,12 +86,7 @@ def command(study: str, preset: str, out: Path = OUTPUTS, *, verb: str = "") -> 
     """Return the command line that runs a study at a preset, or does ``verb`` with it, in an outputs folder."""
     words = ["python", "-m", "moestat.study", *([verb] if verb else []), study]
     words += [] if preset == "quick" else ["--preset", preset]
-    return shlex.join([*words, *named(out)])
-
-
-def named(out: Path) -> list[str]:
-    """Return the words that name an outputs folder on a command line, none for the one without."""
-    return [] if out == OUTPUTS else ["--out", str(out)]
+    return shlex.join([*words, *([] if out == OUTPUTS else ["--out", str(out)])])
 
 
 def folder_of(study: str) -> str:
@@ -96,19 +95,15 @@ def folder_of(study: str) -> str:
 
 
 def runs_and_records(out_root: Path) -> list[Run]:
-    """Return what lies in an outputs folder, and of the presets that were not judged there the records."""
-    found = {}
-    for folder in sorted(out_root.glob("*/*/")) if out_root.is_dir() else ():
-        claims = folder / "claims.csv"
-        if claims.is_file() or (folder / manifest_file.NAME).is_file():
-            run = Run(folder.parent.name, folder.name, folder, read_claims(claims), manifest_file.cached(folder))
-            found[run.study, run.preset] = run
-    for study, preset, folder in records.every(out_root):
-        own = found.get((study, preset))
-        if own is None or own.claims is None:
-            records.check(folder, ("claims.csv", "manifest.json"))
-            read = read_claims(folder / "claims.csv"), manifest_file.cached(folder)
-            found[study, preset] = Run(study, preset, folder, *read)
+    """Return what was judged in an outputs folder, and the records of the other presets."""
+    found: dict[tuple[str, str], Run] = {}
+    places = [(path.parent.parent.name, path.parent.name, path.parent) for path in out_root.glob("*/*/claims.csv")]
+    for study, preset, folder in [*places, *records.every(out_root)]:
+        if (study, preset) not in found:
+            if records.is_record(folder):
+                records.check(folder, ("claims.csv", "manifest.json"))
+            if (rows := read_claims(folder / "claims.csv")) is not None:
+                found[study, preset] = Run(study, preset, folder, rows, manifest_file.cached(folder))
     return list(found.values())
 
 
@@ -116,21 +111,9 @@ def read_claims(path: Path) -> list[dict[str, str]] | None:
     """Read claims.csv; a file that is not one counts as absent."""
     try:
         rows = csv_text.load(path)
-    except (ValueError, csv.Error):
+    except (ValueError, OSError, csv.Error):
         return None
     return rows if all(set(COLUMNS) <= set(row) and None not in row.values() for row in rows) else None
-
-
-def _read_problem(path: Path) -> list[str]:
-    """Return what the attributes of results say that they are of; nothing where they cannot be read."""
-    import h5netcdf  # for one attribute: xarray opens all variables
-
-    try:
-        hdf5.check(path)
-        with h5netcdf.File(path, "r", decode_vlen_strings=True) as file:
-            return str(file.attrs.get("problem", "")).split("\n")
-    except results.UNREADABLE:
-        return []
 
 
 # --- the ledger ------------------------------------------------------------------------------------------------------
@@ -148,18 +131,18 @@ def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "
     runs = runs_and_records(out)
     rows = []
     for name, study in studies.items():
-        ran = {run.preset: run for run in runs if run.study == folder_of(name) and run.claims is not None}
+        ran = {run.preset: run for run in runs if run.study == folder_of(name)}
         foreign = {preset: _foreign(name, study, run, out) for preset, run in ran.items()}
         for claim in study.claims:
             found, why = [], ""
             for preset in presets.strongest_first(study, claim, ran):
                 run = ran[preset]
-                row = next((row for row in run.claims or () if row["claim"] == claim.id), None)
+                row = next((row for row in run.claims if row["claim"] == claim.id), None)
                 problem = row and (foreign[preset] or _outdated(name, study, claim, run, row, out))
                 why = why or problem or ""
                 found += [_judged(run, row)] if row and not problem else []
             rows.append(_about(name, study, claim) | (_counting(found, first) or _not_run(name, study, claim, why)))
-    return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
+    return pd.DataFrame(rows, columns=[*ABOUT, *COLUMNS, *RUN])
 
 
 def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
@@ -195,7 +178,7 @@ def _undecidable(row: Mapping[str, Any]) -> bool:
 
 def _not_run(name: str, study: Study, claim: Claim, why: str) -> dict[str, Any]:
     best = presets.decisive(study, claim) or "quick"
-    empty: dict[str, Any] = dict.fromkeys(("date", "version", "code", "seed", "reason", "sealed"), "")
+    empty: dict[str, Any] = dict.fromkeys(("date", "version", "reason", "sealed"), "")
     empty |= dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan) | dict.fromkeys(("verdict", "wording"), NOT_RUN)
     empty |= {"preset": best, "command": command(name, best), "why": why}
     return empty | {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim)}

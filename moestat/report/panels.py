@@ -228,8 +228,13 @@ def lines(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
     for name, place in options.get("marks", {}).get(panel.title, {}).items():
         if left < place < right:
             axes.axvline(place, **GUIDE)
-            look = {"transform": axes.get_xaxis_transform(), "rotation": 90, "ha": "right", "va": "top"}
-            axes.text(place, 0.98, mathtext(name), **look, **SMALL)
+            look: dict[str, Any] = {
+                "transform": axes.get_xaxis_transform(),
+                "rotation": 90,
+                "ha": "right",
+                "va": "bottom",
+            }
+            axes.text(place, 0.02, mathtext(name), **look, **SMALL)
     return facts
 
 

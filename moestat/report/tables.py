@@ -277,7 +277,8 @@ def tidy(ds: xr.Dataset, variables: Sequence[str] | None = None) -> pd.DataFrame
     if variables is None:
         plain = [name for name in names if ds[name].dtype.kind in "fiub" and set(ds[name].dims) == set(grid)]
         variables = [name for name in plain if name not in ("status", "message", "iterations")]
-    parts, own = [], []
+    parts: list[pd.DataFrame] = []
+    own: list[str] = []
     for name in map(str, variables):
         if name not in names:
             raise InputError(f"the results hold no variable {name!r}{nearest(name, names) or ';'} {listed(names)}")
