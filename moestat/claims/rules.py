@@ -140,8 +140,8 @@ def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar])
     least = np.where((low <= 0) & (high >= 0), 0.0, ends.min(axis=0))
     i, j = pairs[int(np.argmax(np.abs(mean)))]
     note = f"largest between {over} = {values[i]} and {values[j]}; {note}"
-    value, low, high = (float(part.max()) for part in (np.abs(mean), least, ends))
-    return Estimate(value, low, high, note, replicates=gaps.shape[1])
+    size = float(np.abs(mean).max())
+    return Estimate(size, float(least.max()), float(ends.max()), note, replicates=gaps.shape[1])
 
 
 def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> Estimate:

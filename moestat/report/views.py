@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +30,11 @@ ENDED = "Failed runs have no values; runs that did not converge have values and 
 SLOPES = {"Fisher": "reference_slope", "start": "start_slope", "OLS": "ols", "WLS": "wls", "last half": "last_half"}
 SLOPES |= {"curvature": "curvature"}
 """Columns of the rate table with two decimals."""
+OF_RATES = (
+    *("search", "notes", "sizes", "first", "last", "predicted", "bound", *SLOPES.values(), "ratio_to_reference"),
+    *("bootstrap_low", "bootstrap_high", "complete", "replicates", "failed", "not_converged"),
+)
+"""What a table has of rates that could be fitted, if there are any."""
 RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
 """When a rule was written, in a column."""
 SIGNS = {"yes": "\N{CHECK MARK}", "no": "\N{MULTIPLICATION X}", "open": "?"}
@@ -62,11 +66,6 @@ def table(
     return made
 
 
-def without(shown: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Leave out some of the columns, where they are there."""
-    return shown.drop(columns=[column for column in columns if column in shown])
-
-
 def names(frame: pd.DataFrame) -> list[str]:
     """Return what each row's arm is called: its label, or its name where two arms share a label."""
     arms = frame[["arm", "label"]].drop_duplicates()
@@ -77,63 +76,52 @@ def names(frame: pd.DataFrame) -> list[str]:
 # --- rates and means -------------------------------------------------------------------------------------------------
 
 
-def rates(frame: pd.DataFrame, *, blocks: bool = False) -> pd.DataFrame:
-    """Show fitted rates by loss, or by arm those of ``blocks`` of parameters.
+def rates(frame: pd.DataFrame) -> pd.DataFrame:
+    """Show fitted rates, of losses or of blocks of parameters, under what they are fitted to.
 
     A dagger marks a rate that cannot be trusted, a double dagger one whose global searches did not settle, a star a
     bent line; the notes say so.
     """
-    axes = frame.attrs.get("axes", [])
-    frame = frame.assign(called=names(frame))
-    if blocks:  # arms in the order of their first rows
-        first = {name: place for place, name in enumerate(dict.fromkeys(frame["called"]))}
-        frame = frame.sort_values("called", key=lambda names: names.map(first), kind="stable")
+    axes, blocks = frame.attrs.get("axes", []), "block" in frame
+    records = frame.reindex(columns=dict.fromkeys([*frame, *OF_RATES])).assign(called=names(frame)).to_dict("records")
     marks: dict[str, str] = {}
-    notes: dict[str, None] = {}
-    rows, records = [], frame.to_dict("records")
+    searches: dict[str, None] = {}
+    rows, bent = [], False
     for row in records:
         mark = ""
         if not row["trusted"]:
             mark = marks.setdefault(row["why"], "\N{DAGGER}" + (str(len(marks) + 1) if marks else ""))
-        if row.get("search"):
+        if pd.notna(row["search"]) and row["search"]:
             mark += "\N{DOUBLE DAGGER}"
-            notes[f"\N{DOUBLE DAGGER} {row['called']}: {row['search']} Something lower may be left."] = None
-        mark += "*" if _bent(row) else ""
-        head = {"block": row["block"] + mark, "atoms": row["atoms"], "role": row["role"]} if blocks else {}
-        head |= {axis: number(row[axis]) for axis in axes} if blocks else {"arm": row["called"] + mark}
-        rows.append(head | _rate(row))
-    below = [f"{mark} not trusted: {why}" for why, mark in marks.items()]
-    below += [BENT] if any(map(_bent, records)) else []
+            searches[f"\N{DOUBLE DAGGER} {row['called']}: {row['search']} Something lower may be left."] = None
+        if pd.notna(row["notes"]) and row["notes"]:
+            mark, bent = mark + "*", True
+        of_block = {name: row[name] for name in ("block", "atoms", "role")} if blocks else {}
+        rows.append({"arm": row["called"] + mark} | of_block | _rate(row))
+    notes = [*(f"{mark} not trusted: {why}" for why, mark in marks.items()), *([BENT] if bent else []), *searches]
     title = "Parameter rates: slopes of the log error" if blocks else "Rates: slopes of the log loss"
-    groups = [*frame["called"]] if blocks else [_series(row, axes) for row in records]
-    return table([*rows[0]], [[*row.values()] for row in rows], title=title, groups=groups, notes=[*below, *notes])
+    groups = [_series(row, axes) for row in records]
+    return table([*rows[0]], [[*row.values()] for row in rows], title=title, groups=groups, notes=notes)
 
 
 def _series(row: Mapping[str, Any], axes: Sequence[str]) -> str:
     """Return what a rate is fitted to: the loss, the axis, the sizes, and where on the other axes."""
     place = [f"{axis} = {number(row[axis])}" for axis in axes if pd.notna(row[axis])]
     sizes = ""
-    if pd.notna(row.get("sizes")) and row["sizes"]:
+    if pd.notna(row["sizes"]) and row["sizes"]:
         sizes = f" ({int(row['sizes'])} sizes from {number(row['first'])} to {number(row['last'])})"
     return ", ".join([f"{row['loss']} over {row['over']}{sizes}", *place])
 
 
-def _bent(row: Mapping[str, Any]) -> bool:
-    notes = row.get("notes")  # NaN where a row has no fit
-    return isinstance(notes, str) and bool(notes)
-
-
 def _rate(row: Mapping[str, Any]) -> dict[str, str]:
     slope, interval = estimate(*(0.0 if abs(row[end]) < STILL else row[end] for end in ("slope", "ci_low", "ci_high")))
-    shown = {"slope": slope, "95 % interval": interval} | {end: _number(row.get(end)) for end in ("predicted", "bound")}
+    shown = {"slope": slope, "95 % interval": interval} | {end: _number(row[end]) for end in ("predicted", "bound")}
     for head, name in SLOPES.items():
-        value = row.get(name, math.nan)
-        shown[head] = "" if pd.isna(value) else f"{0.0 if abs(value) < STILL else value:z.2f}"
-    ends = row.get("bootstrap_low", math.nan), row.get("bootstrap_high", math.nan)
-    shown["bootstrap"] = estimate(row.get("ols", math.nan), *ends)[1]
-    shown["loss/Fisher"] = number(row.get("ratio_to_reference", math.nan), 3)
-    shown["complete"] = f"{_count(row.get('complete'))}/{_count(row.get('replicates'))}".strip("/")
-    return shown | {"failed": _count(row.get("failed")), "not conv.": _count(row.get("not_converged"))}
+        shown[head] = "" if pd.isna(row[name]) else f"{0.0 if abs(row[name]) < STILL else row[name]:z.2f}"
+    shown["bootstrap"] = estimate(row["ols"], row["bootstrap_low"], row["bootstrap_high"])[1]
+    shown["loss/Fisher"] = number(row["ratio_to_reference"], 3)
+    shown["complete"] = f"{_count(row['complete'])}/{_count(row['replicates'])}".strip("/")
+    return shown | {"failed": _count(row["failed"]), "not conv.": _count(row["not_converged"])}
 
 
 def summaries(frame: pd.DataFrame) -> pd.DataFrame:
@@ -168,7 +156,7 @@ def _count(value: Any) -> str:
 
 SHOWN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "rates": rates,
-    "parameters": partial(rates, blocks=True),
+    "parameters": rates,
     "summaries": summaries,
     "statuses": partial(_plain, title="How the runs ended", note=ENDED),
     "failures": partial(_plain, title="What the runs that did not converge said"),
