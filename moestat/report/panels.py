@@ -299,7 +299,7 @@ def heatmap(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names:
     """Draw the mean of one arm over two axes, the first of y above, with numbers in the cells where there is room.
 
     Panels of one variable share their colour scale. ``options`` of the figure: ``at`` (coordinates), ``digits``,
-    ``ylabel``, ``vmin`` and ``vmax``. Lines of a padded variable that hold no value are left out.
+    ``ylabel``, ``origin`` of y, ``vmin`` and ``vmax``. Lines of a padded variable that hold no value are left out.
     """
     arm, options = chosen(evidence.ds, panel.arms)[0], figure.options
     facts, array = Facts(arms=[arm]), _mean(evidence, arm, figure, panel)
@@ -312,7 +312,8 @@ def heatmap(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names:
     mean, colours = array.values, colormaps["cividis"]
     axes.grid(False)
     axes.set_facecolor(style.GRID)  # of cells without a value
-    image = axes.imshow(np.ma.masked_invalid(mean), cmap=colours, norm=scale, aspect="auto")
+    origin: Any = options.get("origin", "upper")
+    image = axes.imshow(np.ma.masked_invalid(mean), cmap=colours, norm=scale, aspect="auto", origin=origin)
     cells = [tuple(map(int, place)) for place in np.argwhere(np.isfinite(mean))] if mean.size <= CELLS else []
     texts = {place: minus(number(mean[place], int(options.get("digits", 3)))) for place in cells}
     if mean.shape[1] * (max(map(len, texts.values()), default=0) + 0.7) <= room:

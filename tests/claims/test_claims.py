@@ -199,7 +199,6 @@ def rate_of_arm(ds, claim):
     [
         (SLOPE, "The line is bent and flattens, towards a floor or a slower rate: slope -0.4"),
         (SLOPE | {"variable": "fisher_L3"}, "The line is bent and flattens"),
-        (TWO, "The first line is bent and flattens"),
         (TWO | {"versus_variable": "fisher_L3"}, "The first line is bent and flattens"),
         (TWO | {"arm": "arm1", "versus": "arm0"}, "The second line is bent and flattens"),
         (LARGEST | {"function": f"{__name__}:rate_of_arm"}, "The line is bent and flattens"),
@@ -248,7 +247,6 @@ def nonsense(ds, claim):
         (SLOPE | {"arm": "absent"}, "'absent' is not part of this run"),
         (SLOPE | {"variable": "nothing"}, "no variable 'nothing'"),
         (SLOPE | {"variable": "message"}, "is text"),
-        (SLOPE | {"over": "m"}, "also runs over n"),
         (MEAN | {"at": {}}, "also runs over n"),
         (MEAN | {"at": {"n": 5}}, "n = 5 is not on the grid"),
         (MEAN | {"at": {"n": 1000, "q": 5}}, "has no axis 'q'"),

@@ -55,36 +55,3 @@ def plain(statement: str) -> str:
 @pytest.mark.parametrize("name", sorted(load.known_studies()))
 def test_every_claim_can_be_read_looked_up_judged_and_failed(name):
     assert not objections(load.read(name).study)
-
-
-def of(*claims, **more):
-    about = {"source": "SA Fig. 1", "statement": "Losses fall.", "kind": "slope", "variable": "L", "arm": "a"}
-    claims = [about | {"id": f"c{i}", "at_most": 0.0} | claim for i, claim in enumerate(claims)]
-    content = {"title": "t", "paper": "p", "source": "s", "experiment": "e", "seed": 1, "grid": {"n": [1, 2]}}
-    content |= {"arms": [{"name": "a"}, {"name": "b"}], "presets": {"quick": {"replicates": 2, "arms": ["a"]}}}
-    return [text.split(": ", 1)[1] for text in objections(Study.model_validate(content | {"claims": claims} | more))]
-
-
-LOOSE = {"predicted": -0.07, "at_most": None, "within": [-0.17, 0.03]}
-ABOVE = {"predicted": "+0.001", "kind": "difference", "versus": "a"}
-
-
-@pytest.mark.parametrize(
-    ("claims", "said"),
-    [
-        ([{}], []),
-        ([{}, {"statement": "losses  fall"}], ["also that of c1", "also that of c0"]),
-        ([{"statement": "The same for ReLU."}], ["leans on a neighbour"]),
-        ([{"source": "Theorem 2"}], ["its source names no paper"]),
-        ([{"source": "ours", "origin": "ours"}], []),
-        ([{"arm": "b"}], ["no preset runs its arms at its points"]),
-        ([{"at": {"n": 3}}], ["no preset runs its arms at its points"]),
-        ([LOOSE], ["does not fall at all"]),
-        ([LOOSE | {"within": [-0.17, -0.01]}], []),
-        ([ABOVE], ["failed by the number that it predicts, +0.001"]),
-        ([ABOVE | {"predicted": "-0.001"}], []),
-    ],
-)
-def test_what_is_objected_to(claims, said):
-    found = of(*claims)
-    assert len(found) == len(said) and all(text in one for text, one in zip(said, found, strict=True))
