@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Iterable
-from itertools import product, zip_longest
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any, Literal
 
 from moestat.claims.estimates import against, resolve
 from moestat.claims.selection import NoAnswerError
@@ -27,13 +27,14 @@ KINDS = {
 }
 
 
-def tally(words: Iterable[str], scales: Iterable[str] = ()) -> dict[str, int]:
-    """Count verdicts as they are worded at their scales (the paper's, if absent); what is no verdict is passed over.
+def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Count judged rows by their verdicts as they are worded at their scales; what is no verdict is passed over.
 
-    >>> tally(["supported", "not supported", "refuted", "supported"], ["paper", "reduced", "paper", "paper"])
+    >>> words = [("supported", "paper"), ("not supported", "reduced"), ("refuted", "paper"), ("supported", "paper")]
+    >>> tally([{"verdict": word, "scale": scale} for word, scale in words])
     {'supported': 2, 'not shown at reduced scale': 1, 'refuted': 1}
     """
-    counts = Counter(zip_longest(words, scales, fillvalue="paper"))
+    counts = Counter((row["verdict"], row["scale"]) for row in rows)
     table: Counter[str] = Counter()
     for word, scale in product(VERDICTS, AT_SCALE):
         table[wording(word, scale)] += counts[word, scale]  # inconclusive is worded alike at all scales

@@ -214,8 +214,7 @@ def scale_of(scale: str, paper: str) -> str:
 
 def tally(rows: Sequence[Mapping[str, Any]], **more: int) -> str:
     """Return how many claims got which verdict, with their scale, what else they are, and when rules were written."""
-    counts = wording.tally((row["verdict"] for row in rows), (row["scale"] for row in rows)) | more
-    return in_words(counts) + "".join(f"; {told}" for told in [of_rules(rows)] if told)
+    return "; ".join(filter(None, [in_words(wording.tally(rows) | more), of_rules(rows)]))
 
 
 def of_rules(rows: Sequence[Mapping[str, Any]]) -> str:

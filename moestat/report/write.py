@@ -194,7 +194,7 @@ def page(
         study=study,
         preset=preset,
         scale=views.scale_of(study.scale_of(preset), study.paper),
-        tally=tally((v.verdict for v in verdicts), (v.scale for v in verdicts)),
+        tally=tally(rows),
         rules=views.of_rules(rows),
         counts=evidence.count(),
         warnings=lines(provenance.get("notes")),
