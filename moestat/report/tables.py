@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from scipy import stats
 
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence, FittedSeries
 from moestat.claims.selection import NoAnswerError, chosen
 from moestat.claims.verdicts import COLUMNS, Verdict
 from moestat.errors import InputError
+from moestat.rates import mean_interval
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
 from moestat.sentences import listed, nearest
@@ -183,20 +183,16 @@ def _means(evidence: Evidence, name: str, arm: str, level: float) -> Iterator[di
     own = set(dims) - set(map(str, evidence.ds["status"].dims))
     head = {"variable": name, "arm": arm, "label": label(evidence.ds, arm)}
     for point, found in zip(_points(array, dims), samples, strict=True):
-        row = np.where(np.isfinite(found), found, np.nan)
-        used = int(np.isfinite(row).sum())
-        if own and not used:
+        kept = found[np.isfinite(found)]
+        if own and not kept.size:
             continue
-        mean = np.nansum(row) / used if used else np.nan
-        sd = np.sqrt(np.nansum((row - mean) ** 2) / (used - 1)) if used > 1 else np.nan
-        half = stats.t.ppf(0.5 + level / 2, used - 1) * sd / np.sqrt(used) if used > 1 else np.nan
-        low, high = (mean, mean) if exact else within_range(array, mean - half, mean + half)
-        error = 0.0 if exact else sd / np.sqrt(used) if used else np.nan
+        mean, error, low, high = (float(v) for v in mean_interval(kept, level))
+        low, high = (mean, mean) if exact else within_range(array, low, high)
         if binary:
-            low, high = proportion_interval(int(np.nansum(row)), used, level)
-            error = np.sqrt(mean * (1 - mean) / used) if used else np.nan
-        median = np.nanmedian(row) if used else np.nan
-        numbers = (mean, low, high, error, sd, median, used, row.size - used)
+            low, high = proportion_interval(int(kept.sum()), kept.size, level)
+            error = np.sqrt(mean * (1 - mean) / kept.size) if kept.size else np.nan
+        sd, median = kept.std(ddof=1) if kept.size > 1 else np.nan, np.median(kept) if kept.size else np.nan
+        numbers = (mean, low, high, 0.0 if exact else error, sd, median, kept.size, found.size - kept.size)
         yield head | point | dict(zip(MEANS, numbers, strict=True))
 
 

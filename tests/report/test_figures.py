@@ -8,6 +8,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.image import imread
 from report_example import SLOPES, N, results, study_of
 
+import moestat
 from moestat import figures as own
 from moestat import rates as log_log
 from moestat.claims.evidence import Evidence
@@ -292,6 +293,13 @@ def test_a_panel_is_drawn_onto_axes_of_ones_own(losses):
 def test_what_cannot_be_drawn_is_told_in_words(losses, call, sentence):
     with pytest.raises(own.FigureError, match=sentence):
         call(losses)
+
+
+def test_the_package_shows_what_it_has():
+    assert {"run", "load", "tidy", "rates", "figures", "losses", "fit", "identify", "models"} <= set(dir(moestat))
+    assert all(getattr(moestat, name) is not None for name in moestat.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'lod'; it has"):
+        _ = moestat.lod
 
 
 # --- paired comparisons ----------------------------------------------------------------------------------------------
