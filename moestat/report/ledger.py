@@ -25,7 +25,7 @@ from moestat.report import csv_text, items, views
 from moestat.report.items import NOT_RUN
 from moestat.report.views import Shown
 from moestat.rounding import number
-from moestat.runner import belongs, hdf5, manifest_file, records, results
+from moestat.runner import hdf5, manifest_file, records, results
 from moestat.sentences import listed
 from moestat.study import presets
 from moestat.study.seal import rule_digest
@@ -79,7 +79,7 @@ class Run:
                     lines = str(file.attrs.get("problem", "")).split("\n")
             except results.UNREADABLE:
                 lines = []
-        return belongs.problem_of(map(str, lines))
+        return records.problem_of(map(str, lines))
 
 
 def command(study: str, preset: str, out: Path = OUTPUTS, *, verb: str = "") -> str:
@@ -186,7 +186,7 @@ def _not_run(name: str, study: Study, claim: Claim, why: str) -> dict[str, Any]:
 
 def _foreign(name: str, study: Study, run: Run, out: Path) -> str:
     """Say what a run is of that the study file is not; an empty text where it is of the same problem."""
-    differing = belongs.differing(run.problem, study, run.preset) if run.preset in study.presets else []
+    differing = records.differing(run.problem, study, run.preset) if run.preset in study.presets else []
     if not differing:
         return ""
     return (
