@@ -49,18 +49,18 @@ def claims(arguments: argparse.Namespace) -> None:
         table = ledger.ledger(arguments.out, studies)
         forms = {".html": lambda: ledger.page(table), ".csv": lambda: csv_text.dump(table)}
         return _write(arguments.write, forms, ledger.title(table))
-    show(arguments.out, studies, word=word)
+    show(arguments.out, studies, word)
     return print(f"One claim: {called()} claim ID; as a page: {called()} --claims --write FILE.html")
 
 
-def show(out: Path, studies: Mapping[str, Study], *, first: str = "", word: str = "") -> None:
-    """Print the ledger: what was run with the preset ``first``, else the run that says most."""
+def show(out: Path, studies: Mapping[str, Study], word: str = "") -> None:
+    """Print the ledger of some studies, those that a word means."""
     from rich.console import Console
 
     from moestat.report import ledger
     from moestat.study import lookup
 
-    Console().print(ledger.rich(ledger.ledger(out, studies, first=first)))
+    Console().print(ledger.rich(ledger.ledger(out, studies)))
     if word and (said := lookup.papers(word, studies)):
         print(said)
 
@@ -100,7 +100,7 @@ def claim(arguments: argparse.Namespace) -> None:
         shown, decided = ledger.card(arguments.out, places[0].name, places[0].study, places[0].claim)
         Console().print(shown)
         return print(f"\n{decided}")  # a command is not broken
-    show(arguments.out, lookup.by_study(places), word=arguments.claim)
+    show(arguments.out, lookup.by_study(places), arguments.claim)
     return print(f"One of them: {called()} claim {places[0].name}:{places[0].claim.id}")
 
 

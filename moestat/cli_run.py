@@ -76,7 +76,7 @@ def run_all(arguments: argparse.Namespace) -> None:
                 raise
             told(name, error)
     if arguments.report and not arguments.dry_run:
-        cli_look.show(arguments.out, lookup.readable(known), first=arguments.preset)
+        cli_look.show(arguments.out, lookup.readable(known))
     if failed:
         raise UserError(f"{len(failed)} of {unread + len(order)} studies did not complete: {', '.join(failed)}")
 

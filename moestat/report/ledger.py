@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -119,30 +119,34 @@ def read_claims(path: Path) -> list[dict[str, str]] | None:
 # --- the ledger ------------------------------------------------------------------------------------------------------
 
 
-def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "") -> pd.DataFrame:
+def ledger(out_root: Path | str, studies: Mapping[str, Study]) -> pd.DataFrame:
     """Return every claim of every study, one a row, with the verdict that decides it; without one it is 'not run'.
 
-    The run of the preset ``first`` counts where it has judged a claim. Otherwise that counts which says most about the
-    claim; but a run that could not decide it, with fewer replicates than a verdict needs or without an interval, never
-    takes the place of one that did. A claim that differs from the one that was judged is not run; so are all claims
-    where the run is of other settings than the study states; why says so.
+    The run that says most about a claim counts; but a run that could not decide it, with fewer replicates than a
+    verdict needs or without an interval, never takes the place of one that did. A claim that differs from the one that
+    was judged is not run; so are all claims where the run is of other settings than the study states; why says so.
     """
     out = Path(out_root)
     runs = runs_and_records(out)
-    rows = []
-    for name, study in studies.items():
-        ran = {run.preset: run for run in runs if run.study == folder_of(name)}
-        foreign = {preset: _foreign(name, study, run, out) for preset, run in ran.items()}
-        for claim in study.claims:
-            found, why = [], ""
-            for preset in presets.strongest_first(study, claim, ran):
-                run = ran[preset]
-                row = next((row for row in run.claims if row["claim"] == claim.id), None)
-                problem = row and (foreign[preset] or _outdated(name, study, claim, run, row, out))
-                why = why or problem or ""
-                found += [_judged(run, row)] if row and not problem else []
-            rows.append(_about(name, study, claim) | (_counting(found, first) or _not_run(name, study, claim, why)))
+    rows = [row for name, study in studies.items() for row, _ in _rows(out, name, study, runs)]
     return pd.DataFrame(rows, columns=[*ABOUT, *COLUMNS, *RUN])
+
+
+def _rows(
+    out: Path, name: str, study: Study, runs: Iterable[Run]
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Yield the row of each claim of a study, and what each of its runs came to."""
+    ran = {run.preset: run for run in runs if run.study == folder_of(name)}
+    foreign = {preset: _foreign(name, study, run, out) for preset, run in ran.items()}
+    for claim in study.claims:
+        found, why = [], ""
+        for preset in presets.strongest_first(study, claim, ran):
+            run = ran[preset]
+            row = next((row for row in run.claims if row["claim"] == claim.id), None)
+            problem = row and (foreign[preset] or _outdated(name, study, claim, run, row, out))
+            why = why or problem or ""
+            found += [_judged(run, row)] if row and not problem else []
+        yield _about(name, study, claim) | (_counting(found) or _not_run(name, study, claim, why)), found
 
 
 def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
@@ -160,14 +164,12 @@ def _judged(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
     return kept | {key: float(value) for key, value in numbers.items()} | run.about
 
 
-def _counting(found: Sequence[dict[str, Any]], first: str) -> dict[str, Any] | None:
+def _counting(found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the run that counts, of judged ones of which the first says most; None of none."""
     decided = next((row for row in found if not _undecidable(row)), None)
-    if (
-        decided is None or decided["verdict"] == "inconclusive"
-    ):  # nothing that was found takes the strongest one's place
-        decided = found[0] if found else None
-    return next((row for row in found if row["preset"] == first), decided)
+    if decided is None or decided["verdict"] == "inconclusive":  # then nothing takes the place of the strongest one
+        return found[0] if found else None
+    return decided
 
 
 def _undecidable(row: Mapping[str, Any]) -> bool:
@@ -272,8 +274,8 @@ def rich(table: pd.DataFrame) -> Shown:
 
 def card(out_root: Path, name: str, study: Study, claim: Claim) -> tuple[RenderableType, str]:
     """Return all that is known of a claim (rule, interval, runs), and the command that decides it."""
-    alone = {name: study.model_copy(update={"claims": [claim]})}
-    row = ledger(out_root, alone).to_dict("records")[0]
+    alone = study.model_copy(update={"claims": [claim]})
+    ((row, found),) = _rows(out_root, name, alone, runs_and_records(out_root))
     group = f"counts once with the group {claim.group}" if claim.group else ""
     when, estimate = views.RULES[written(row)], views.estimated(row)
     folder = records.results_folder(out_root, folder_of(name), row["preset"])
@@ -292,10 +294,8 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> tuple[Rendera
         ("why", row["why"]),
         ("run", run),
     ]
-    for preset in study.presets:
-        other = ledger(out_root, alone, first=preset).to_dict("records")[0]
-        if preset != row["preset"] and other["preset"] == preset and other["verdict"] != NOT_RUN:
-            told.append(("also run", f"preset {preset}, {other['date']}: {other['wording']}"))
+    others = [other for other in found if other["preset"] != row["preset"]]
+    told += [("also run", f"preset {r['preset']}, {r['date']}: {r['wording']}") for r in others]
     grid = Table.grid(padding=(0, 2))
     for head, text in told:
         if text:

@@ -204,17 +204,16 @@ OPEN = FEW | {"reason": "across the edge"}
 
 
 @pytest.mark.parametrize(
-    ("quick", "middle", "paper", "first", "counts"),
+    ("quick", "middle", "paper", "counts"),
     [
-        ({}, None, NONE, "", "quick"),  # a run that could not decide never takes the place of one that did
-        ({}, None, FEW, "", "quick"),
-        ({}, None, FEW, "paper", "paper"),  # but where it is asked for
-        ({}, None, OPEN, "", "paper"),  # one that might have decided says more
-        (OPEN, None, FEW, "", "paper"),  # nothing is decided: the stronger run stays
-        ({}, OPEN, NONE, "", "paper"),  # a small run does not speak past a larger one that left it open
+        ({}, None, NONE, "quick"),  # a run that could not decide never takes the place of one that did
+        ({}, None, FEW, "quick"),
+        ({}, None, OPEN, "paper"),  # one that might have decided says more
+        (OPEN, None, FEW, "paper"),  # nothing is decided: the stronger run stays
+        ({}, OPEN, NONE, "paper"),  # a small run does not speak past a larger one that left it open
     ],
 )
-def test_which_run_counts(written, tmp_path, quick, middle, paper, first, counts):
+def test_which_run_counts(written, tmp_path, quick, middle, paper, counts):
     folder, _, study = written
     rows = list(csv.DictReader((folder / "claims.csv").open()))
     assert rows[0]["verdict"] != "inconclusive"
@@ -226,7 +225,7 @@ def test_which_run_counts(written, tmp_path, quick, middle, paper, first, counts
             path.parent.mkdir(parents=True)
             scale = {"scale": "paper"} if preset == "paper" else {}
             pd.DataFrame([row | scale | changes for row in rows]).to_csv(path, index=False)
-    found = ledger.ledger(tmp_path, {"example": study}, first=first).set_index("claim").loc[study.claims[0].id]
+    found = ledger.ledger(tmp_path, {"example": study}).set_index("claim").loc[study.claims[0].id]
     assert found["preset"] == counts
     assert (found["verdict"] == "inconclusive") == (counts == "paper")
 
