@@ -183,10 +183,8 @@ def write(root: Path, digest: str, content: bytes, replicates: Sequence[int], co
     """Put a shard in place below the folder of a preset; its name tells what it holds, and which code computed it."""
     which = hashlib.sha256(f"{list(replicates)} {versions.digest(code)}".encode()).hexdigest()[:8]
     path = folder(root, digest) / f"{replicates[0]:07d}-{replicates[-1]:07d}.{which}{SUFFIX}"
-    if not path.parent.is_dir():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.sync_folder(path.parent.parent)
-    files.write(path, content)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write(path, content, durable=False)  # what a power cut tears is told by the checksum, and computed again
     return path
 
 
