@@ -25,9 +25,9 @@ from moestat.fit.global_search import Budget, global_search
 from moestat.runner import begin
 from moestat.runner.request import Request
 from moestat.streams import generator
-from studies.sigmoid_attention.parts import regression_starts, regression_targets
+from studies.sigmoid_attention.parts import regression, regression_targets
+from studies.sigmoid_attention.parts.regression_problem import Settings
 from studies.sigmoid_attention.parts.regression_scores import score
-from studies.sigmoid_attention.parts.regression_settings import Settings
 
 STUDY, PRESET = "sigmoid_vs_softmax", "paper"
 RESULTS = Path(__file__).parent / "results" / "argmin_audit.csv"
@@ -47,7 +47,7 @@ def again(cell: Cell, record: xr.Dataset, replicate: int, times: float) -> dict[
     settings = Settings(**cell.settings)
     problem, n = settings.problem, settings.n
     target = regression_targets.target_of(problem, cell.study_seed)
-    x, y = regression_starts.data(cell, settings, problem, target, [replicate])
+    x, y = regression.data(cell, settings, problem, target, [replicate])
     other = global_search(
         problem.fitted,
         x[0],

@@ -25,8 +25,7 @@ from moestat.experiment import Source
 from moestat.losses.minimisers import nearest_minimiser
 from moestat.models.experts import activation, expert_features
 from moestat.models.regression import Model
-from studies.sigmoid_attention.parts.regression_problem import embed
-from studies.sigmoid_attention.parts.regression_settings import Settings
+from studies.sigmoid_attention.parts.regression_problem import Settings, embed
 
 ERRORS_VERSION = 1  # of cached errors: to be raised when their numbers change
 SUP_LOG2 = 9  # a supremum over the cube is taken over its corners and 2**SUP_LOG2 Sobol points

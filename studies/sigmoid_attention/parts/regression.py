@@ -15,16 +15,22 @@ import xarray as xr
 
 from moestat.arrays import Array, Device, backend, to_numpy
 from moestat.experiment import Cell
-from moestat.fit.gradient import sgd
+from moestat.fit.global_search import Budget, Search, global_search
+from moestat.fit.gradient import perturb, sgd
 from moestat.fit.newton import Fit, least_squares
+from moestat.models import truths
 from moestat.models.regression import Model
+from moestat.sentences import counted
 from moestat.status import Status
-from studies.sigmoid_attention.parts import regression_search, regression_starts
-from studies.sigmoid_attention.parts.regression_problem import Problem
-from studies.sigmoid_attention.parts.regression_pseudo_truths import compute_pseudo_truths, prerequisite
-from studies.sigmoid_attention.parts.regression_scores import score, score_L3
-from studies.sigmoid_attention.parts.regression_settings import Settings
-from studies.sigmoid_attention.parts.regression_targets import Target, target_of
+from studies.sigmoid_attention.parts.regression_problem import Problem, Settings, embed, law_of_noise, law_of_x
+from studies.sigmoid_attention.parts.regression_scores import bands, score, score_L3
+from studies.sigmoid_attention.parts.regression_targets import (
+    Target,
+    compute_pseudo_truths,
+    near_truth,
+    prerequisite,
+    target_of,
+)
 
 VERSION = 1
 
@@ -51,19 +57,15 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). With ``scores = "L3"`` there
     are the losses of :func:`~.regression_scores.score_L3` at the end alone, and beside them ``moved``, the distance
     from start to end, and ``line_L3``, the Fisher line of the own truth. After a global search also its record
-    (``search_*``) and the bands of near-minimisers (``<loss>_near_low``, ...), see
-    :mod:`studies.sigmoid_attention.parts.regression_search`; the start is then the first local one.
+    (``search_*``) and the bands of near-minimisers (``<loss>_near_low``, ..., :func:`~.regression_scores.bands`); the
+    start is then the first local one.
     """
     settings = Settings(**cell.settings)
     if settings.truths == 1:
         return _of_one_truth(cell, settings, settings.problem, replicates, device)
     problems = [settings.problem_of(draw) for draw in range(settings.truths)]
     by_truth = [[r for r in replicates if r % settings.truths == draw] for draw in range(settings.truths)]
-    parts = [
-        _of_one_truth(cell, settings, problem, own, device)
-        for problem, own in zip(problems, by_truth, strict=True)
-        if own
-    ]
+    parts = [_of_one_truth(cell, settings, problems[draw], own, device) for draw, own in enumerate(by_truth) if own]
     return _join(settings, [target_of(one, cell.study_seed, device=device) for one in problems], parts, replicates)
 
 
@@ -72,34 +74,95 @@ def _of_one_truth(
 ) -> xr.Dataset:
     """Fit and score replicates that have one truth."""
     target = target_of(problem, cell.study_seed, device=device)
-    x, y = regression_starts.data(cell, settings, problem, target, replicates)
-    starts = regression_starts.starts(cell, settings, problem, target, replicates)
+    x, y = data(cell, settings, problem, target, replicates)
     xp = backend(device)
-    x, y, starts = (xp.asarray(a) for a in (x, y, starts))
-    theta, start, variables = _fitted(cell, settings, problem, target, replicates, x, y, starts)
+    x, y, begin = (xp.asarray(a) for a in (x, y, starts(cell, settings, problem, target, replicates)))
+    theta, start, variables = _fitted(cell, settings, problem, target, replicates, x, y, begin)
     if settings.scores == "L3":
-        ends = {"": score_L3(problem, target, theta, settings.evaluation_log2)}
-        line = target.lines(settings.n).get("fisher_L3", np.nan)
-        moved = np.linalg.norm((theta - start).reshape(len(theta), -1), axis=1)
-        ends[""] |= {"moved": moved, "line_L3": np.full(len(theta), line)}
+        variables |= score_L3(problem, target, theta, settings.evaluation_log2)
+        variables["moved"] = np.linalg.norm((theta - start).reshape(len(theta), -1), axis=1)
+        variables["line_L3"] = np.full(len(theta), target.lines(settings.n).get("fisher_L3", np.nan))
     else:
-        points = {"": theta, "start_": start}
-        ends = {prefix: score(problem, target, at, settings.evaluation_log2) for prefix, at in points.items()}
-    variables |= {prefix + name: values for prefix, losses in ends.items() for name, values in losses.items()}
+        for prefix, at in {"": theta, "start_": start}.items():
+            losses = score(problem, target, at, settings.evaluation_log2)
+            variables |= {prefix + name: values for name, values in losses.items()}
     residual = y - problem.truth.predict(xp.asarray(target.truth), x)
     variables["truth_loss"] = to_numpy(0.5 * xp.mean(residual**2, axis=-1))
     dataset = xr.Dataset(
-        {name: value if isinstance(value, tuple) else ("replicate", value) for name, value in variables.items()}
+        {name: ("replicate", value) for name, value in variables.items()}
         | {"theta": (("replicate", "atom", "coordinate"), theta)},
         coords={"replicate": np.asarray(replicates, dtype=np.int64)},
     )
     dataset = dataset.assign(target.lines(settings.n))
     dataset["bound_rmse"] = rate_bound(settings)
     dataset["bound_rmse"].attrs["long_name"] = "sqrt(v p log n / n)"
-    dataset.attrs |= {"target": target.description, "start_policy": regression_starts.policy(settings, target)}
+    dataset.attrs |= {"target": target.description, "start_policy": policy(settings, target)}
     if target.fisher_at_one:
         dataset.attrs["fisher"] = target.fisher_meaning
     return dataset
+
+
+def data(
+    cell: Cell, settings: Settings, problem: Problem, target: Target, replicates: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw x (R, n, d) and y (R, n); cells with the same truth and size share them, whatever is fitted."""
+    laws: dict[str, Any] = dict(law_of_x=law_of_x(settings.law_of_x, settings.d))
+    laws |= dict(law_of_noise=law_of_noise(settings.law_of_noise))
+    of_truth = (problem.truth, target.truth, settings.n, settings.noise_variance)
+    streams = [cell.generator(r, "data", **problem.data_identity, n=settings.n) for r in replicates]
+    x, y = zip(*(truths.sample(*of_truth, rng, **laws) for rng in streams), strict=True)
+    return np.stack(x), np.stack(y)
+
+
+def starts(cell: Cell, settings: Settings, problem: Problem, target: Target, replicates: Sequence[int]) -> np.ndarray:
+    """Return start values (replicate, start, N, P) by the declared policy.
+
+    One direction for all radii and estimators: arms that differ in the radius only are paired.
+    """
+    out = []
+    for r in replicates:
+        rng = cell.generator(r, "start", **problem.data_identity, n=settings.n)
+        if settings.estimator == "sgd":
+            radius = float(settings.radius_scale * float(settings.n) ** settings.radius_exponent)
+            out.append(perturb(_near(settings, problem, target, r), radius, rng)[None])
+        else:
+            near = [perturb(point, settings.start_radius, rng) for point in target.minimisers[: settings.starts]]
+            out.append(np.clip(np.stack(near), -settings.box, settings.box))
+    return np.stack(out)
+
+
+def _near(settings: Settings, problem: Problem, target: Target, replicate: int) -> np.ndarray:
+    """Return where SGD starts, (N, P), before it is perturbed: "near their ground-truth values" (App. E.1.2).
+
+    Which atom is copied is not printed: it is another one in each truth, and in each further data set of a truth.
+    """
+    if target.is_pseudo and settings.start_at == "target":
+        return target.minimisers[0]
+    if settings.superfluous == "copy":
+        atoms = embed(target.truth, problem.truth, problem.fitted)
+        first = replicate % settings.truths + replicate // settings.truths
+        copied = (first + np.arange(problem.n_fitted - problem.n_true)) % problem.n_true
+        return np.concatenate([atoms, atoms[copied]])
+    if target.is_pseudo:
+        return near_truth(problem.truth, target.truth, problem.fitted, problem.n_fitted)
+    return target.minimisers[0]
+
+
+def policy(settings: Settings, target: Target) -> str:
+    """Say in one sentence where the optimiser starts."""
+    if settings.estimator == "sgd":
+        falls = f" n^{settings.radius_exponent:g}" if settings.radius_exponent else ""
+        beside = target.is_pseudo and settings.start_at == "target"
+        truth = "the truth" if settings.start_at == "target" else "the truth's parameters"
+        place = "the best pseudo-truth" if beside else truth
+        copied = ", one atom copied" if settings.superfluous == "copy" and not beside else ""
+        return f"SGD starts near {place}{copied}, standard deviation per coordinate {settings.radius_scale:g}{falls}."
+    place = "the pseudo-truth" if target.is_pseudo else "the truth"
+    text = f"{counted(min(settings.starts, len(target.minimisers)), 'start')} near {place}"
+    text += f", radius {settings.start_radius:g}"
+    if settings.search == "global":
+        text += f", and a global search around them (effort {settings.search_effort:g})"
+    return f"Least squares: {text}; the best end point counts; box |theta| <= {settings.box:g}."
 
 
 def _fitted(
@@ -111,36 +174,96 @@ def _fitted(
     x: Array,
     y: Array,
     starts: Array,
-) -> tuple[np.ndarray, np.ndarray, dict]:
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Return the fits and where they started, (R, N, P) each, and what is known of the fits."""
     first = to_numpy(starts)[:, 0]
     if settings.estimator == "sgd":
-        order = [regression_starts.order(cell, settings, r) for r in replicates]
         batch = min(settings.batch_size or settings.n, settings.n)
-        how: dict[str, Any] = dict(epochs=settings.epochs, step=settings.step, batch_size=batch, order=order)
-        theta = to_numpy(sgd(problem.fitted, x, y, starts, **how))[:, 0]
+        order = [_order(cell, settings, r) for r in replicates]
+        theta = to_numpy(
+            sgd(problem.fitted, x, y, starts, epochs=settings.epochs, step=settings.step, batch_size=batch, order=order)
+        )[:, 0]
         return theta, first, _of_sgd(problem.fitted, theta, to_numpy(x), to_numpy(y), settings)
     if settings.search == "global":
-        searches = regression_search.search(cell, settings, problem, target, replicates, x, y, to_numpy(starts))
+        searches = _searched(cell, settings, problem, target, replicates, x, y, to_numpy(starts))
         fit = Fit(**{f.name: np.concatenate([getattr(s.fit, f.name) for s in searches]) for f in fields(Fit)})
-        known = _of_least_squares(fit) | regression_search.record(searches, settings, starts.shape[1])
-        return to_numpy(fit.theta), first, known | regression_search.bands(settings, problem, target, searches)
-    limits: dict[str, Any] = dict(
-        box=settings.box, max_iterations=settings.max_iterations, precision=settings.precision
-    )
-    fit = least_squares(problem.fitted, x, y, starts, **limits)
+        known = _of_least_squares(fit) | _of_search(searches, settings)
+        known |= bands(problem, target, settings.n, settings.evaluation_log2, searches)
+        return to_numpy(fit.theta), first, known
+    limits: dict[str, Any] = dict(max_iterations=settings.max_iterations, precision=settings.precision)
+    fit = least_squares(problem.fitted, x, y, starts, box=settings.box, **limits)
     chosen = to_numpy(starts)[np.arange(len(replicates)), to_numpy(fit.start)]
     return to_numpy(fit.theta), chosen, _of_least_squares(fit)
 
 
-def _of_least_squares(fit: Fit) -> dict:
+def _order(cell: Cell, settings: Settings, replicate: int) -> np.ndarray:
+    """Return the order of the samples in every epoch of SGD, (epochs, n); of all samples at once there is none."""
+    if settings.batch_size in (0, settings.n):
+        return np.empty(0)
+    rng = cell.generator(replicate, "order", n=settings.n)
+    permutations = [rng.permutation(settings.n) for _ in range(settings.epochs)]
+    return np.asarray(permutations, dtype=np.int64).reshape(settings.epochs, settings.n)
+
+
+def _searched(
+    cell: Cell,
+    settings: Settings,
+    problem: Problem,
+    target: Target,
+    replicates: Sequence[int],
+    x: Array,
+    y: Array,
+    starts: Array,
+) -> list[Search]:
+    """Search the fit of every replicate around its local starts, with random numbers named by what defines the data."""
+    more = not target.is_pseudo and problem.n_fitted > problem.n_true
+    return [
+        global_search(
+            problem.fitted,
+            x[k, ...],
+            y[k, ...],
+            local=starts[k],
+            known=target.minimisers,
+            smaller=truths.split(problem.fitted, target.measures[0], problem.n_fitted - 1)[None] if more else None,
+            stream=lambda purpose, r=r: cell.generator(r, purpose, **problem.data_identity, n=settings.n),
+            box=problem.box,
+            budget=Budget().times(settings.search_effort),
+            max_iterations=settings.max_iterations,
+            precision=settings.precision,
+        )
+        for k, r in enumerate(replicates)
+    ]
+
+
+def _of_search(searches: Sequence[Search], settings: Settings) -> dict[str, np.ndarray]:
+    """Return what the searches saw.
+
+    Per replicate ``search_found`` (how many independent starts ended at the best minimum), ``search_distinct``
+    (different minima), ``search_ends``, ``search_lower_left`` (the chance that something lower is left),
+    ``search_agreed``, ``search_gain`` (over the local fit, in the residual sum of squares divided by the noise
+    variance), and ``search_local_loss``.
+    """
+    unit = settings.noise_variance if settings.noise_variance > 0 else np.nan
+    known = {
+        "found": [s.found for s in searches],
+        "distinct": [s.distinct for s in searches],
+        "ends": [len(s.loss) for s in searches],
+        "lower_left": [s.lower_left for s in searches],
+        "agreed": [int(s.agreed) for s in searches],
+        "gain": [s.gain / unit for s in searches],
+        "local_loss": [float(np.min(s.loss[s.end_kind == "local"])) for s in searches],
+    }
+    return {f"search_{name}": np.asarray(values) for name, values in known.items()}
+
+
+def _of_least_squares(fit: Fit) -> dict[str, np.ndarray]:
     names = ("status", "iterations", "loss", "gradient", "decrement", "min_eigenvalue", "box_hits", "start")
     rename = {"loss": "train_loss", "start": "start_index"}
     known = {rename.get(name, name): to_numpy(getattr(fit, name)) for name in names}
     return known | {"message": np.asarray(fit.message())}
 
 
-def _of_sgd(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, settings: Settings) -> dict:
+def _of_sgd(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, settings: Settings) -> dict[str, np.ndarray]:
     """SGD has no stopping criterion: it is done when its epochs are, unless it left the real numbers."""
     loss, gradient = model.gradient(theta, x, y)
     finite = np.isfinite(loss) & np.isfinite(theta).all(axis=(-2, -1))
@@ -192,5 +315,5 @@ def _join(
     )
     each = f"Each of {settings.truths} truths has every {settings.truths}th replicate."
     dataset.attrs["target"] = f"{each} {nearest if first.is_pseudo else first.description}"
-    dataset.attrs["start_policy"] = regression_starts.policy(settings, first)
+    dataset.attrs["start_policy"] = policy(settings, first)
     return dataset
