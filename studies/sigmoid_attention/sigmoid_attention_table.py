@@ -11,7 +11,7 @@ size have on another of the three; ``ratio_elsewhere`` takes the largest of the 
 from moestat import Study
 from moestat.study.rules import function
 
-RULES = "studies.sigmoid_attention.parts.rules_identify"
+RULES = "studies.sigmoid_attention.parts.rules"
 
 study = Study(
     "Are the printed differences of Table 2 more than their errors?",

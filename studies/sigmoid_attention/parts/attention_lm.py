@@ -6,12 +6,12 @@ those of the paper's Table 3 where it says something, with the sizes scaled down
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from moestat.data_file import with_digest
 from moestat.experiment import Cell, SettingsModel, assemble, require_torch
@@ -24,10 +24,23 @@ DEVICES = ("cpu", "cuda")
 KERNELS = ("softmax", "fused softmax", "sigmoid")
 """The first and the last are the same three operations but for the function in the middle; the second is PyTorch's."""
 
-HARDWARE = ("cpu", "cuda")
+
+class Sizes(SettingsModel):
+    """Sizes of a Llama."""
+
+    blocks: int = Field(ge=1)
+    width: int = Field(ge=1)
+    heads: int = Field(ge=1)
+    hidden: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _divisible(self) -> Sizes:
+        if self.width % self.heads:
+            raise ValueError(f"heads is {self.heads}; it must divide width, which is {self.width}")
+        return self
 
 
-class Settings(SettingsModel):
+class Settings(Sizes):
     """Settings of a cell; rates and norms are the paper's, *ours* where they are not."""
 
     measure: Literal["loss", "throughput"] = Field("loss", description="train a model, or time all three kernels")
@@ -61,14 +74,6 @@ class Settings(SettingsModel):
     def _file(cls, given: Any) -> Any:
         return with_digest(given)
 
-    @field_validator("heads")
-    @classmethod
-    def _heads(cls, heads: int, info: Any) -> int:
-        width = info.data.get("width", 0)
-        if width % heads:
-            raise ValueError(f"heads is {heads}; it must divide width, which is {width}")
-        return heads
-
 
 def read_data(settings: Mapping[str, Any]) -> None:
     """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
@@ -80,23 +85,24 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
     ``measure = "loss"``: ``valid_bpc`` and ``train_bpc`` (step): cross-entropy in bits per symbol, of the validation
     part and of the batches since the last point (none at step 0); ``test_bpc``: of the whole test part, after the last
-    step; ``parameters``. ``measure = "throughput"``: ``training_throughput`` and ``inference_throughput`` (hardware,
-    window, kernel) in symbols per second, see ``throughput``. These are measurements of the machine, and say so in the
-    attribute ``measurement``. ``"cuda"`` is measured when it is the device, and missing otherwise.
+    step; ``parameters``. ``measure = "throughput"``: ``training_throughput`` (forward pass, gradient, AdamW step) and
+    ``inference_throughput`` (hardware, window, kernel) in symbols per second, on one thread of the CPU: measurements of
+    the machine, which say so in the attribute ``measurement``.
     """
     require_torch()
     from moestat.training.lm_training import deterministic
 
     settings = Settings.model_validate(dict(cell.settings))
     replicate_of = _trained if settings.measure == "loss" else _timed
-    with deterministic(device if settings.measure == "loss" else "cpu"):
+    device = device if settings.measure == "loss" else "cpu"
+    with deterministic(device):
         rows = [replicate_of(cell, settings, replicate, device) for replicate in replicates]
     speeds = ("training_throughput", "inference_throughput")
     dims = {"valid_bpc": ("step",), "train_bpc": ("step",)} | dict.fromkeys(speeds, ("hardware", "window", "kernel"))
     attrs = dict.fromkeys(speeds, {"measurement": 1, "units": "tokens per second"})
     coords: dict[str, Any] = {"step": _plan(settings).checks}
     if settings.measure != "loss":
-        coords = {"hardware": HARDWARE, "window": settings.windows, "kernel": KERNELS}
+        coords = {"hardware": ["cpu"], "window": settings.windows, "kernel": KERNELS}
     return assemble(replicates, rows, dims=dims, coords=coords, attrs=attrs)
 
 
@@ -158,25 +164,45 @@ def _trained(cell: Cell, settings: Settings, replicate: int, device: str) -> dic
 def _timed(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[str, Any]:
     import torch
 
-    from studies.sigmoid_attention.parts.throughput import throughput
+    from studies.sigmoid_attention.parts.timed_attention import medians
 
     corpus = load_checked(settings.file, settings.file_sha256).require(max(settings.windows) + 1)
-    found = np.full((2, len(HARDWARE), len(settings.windows), len(KERNELS)), np.nan)
-    for i, hardware in enumerate(HARDWARE[: 2 if device == "cuda" else 1]):
-        for j, window in enumerate(settings.windows):
-            rng = cell.generator(replicate, "batches", file_sha256=settings.file_sha256, length=window)
-            starts = rng.integers(0, corpus.train.size - window, max(1, settings.tokens // window))
-            tokens = torch.from_numpy(corpus.train[starts[:, None] + np.arange(window + 1)].astype(np.int64))
-            models = {}
-            for kernel in KERNELS:
-                options = {"attention": kernel.removeprefix("fused "), "fused": kernel.startswith("fused")}
-                models[kernel] = _model(cell, settings, replicate, corpus.vocabulary, window, **options)
-            speed = throughput(models, tokens, rounds=settings.rounds, device=hardware)
-            found[:, i, j] = np.transpose([speed[kernel] for kernel in KERNELS])
-    return {
-        "training_throughput": found[0],
-        "inference_throughput": found[1],
-        "status": int(Status.CONVERGED),
-        "message": f"Each kernel was timed {settings.rounds} times.",
-        "iterations": settings.rounds,
-    }
+    found: dict[str, list[list[float]]] = {"training": [], "inference": []}
+    for window in settings.windows:
+        rng = cell.generator(replicate, "batches", file_sha256=settings.file_sha256, length=window)
+        starts = rng.integers(0, corpus.train.size - window, max(1, settings.tokens // window))
+        tokens = torch.from_numpy(corpus.train[starts[:, None] + np.arange(window + 1)].astype(np.int64))
+        passes: dict[str, dict[str, Callable[[], object]]] = {"training": {}, "inference": {}}
+        for kernel in KERNELS:
+            options = {"attention": kernel.removeprefix("fused "), "fused": kernel.startswith("fused")}
+            model = _model(cell, settings, replicate, corpus.vocabulary, window, **options)
+            for task, one_pass in _passes(model, tokens).items():
+                passes[task][kernel] = one_pass
+        for task, of_kernel in passes.items():
+            seconds = medians(of_kernel, settings.rounds, device)
+            found[task].append([tokens[:, 1:].numel() / seconds[kernel] for kernel in KERNELS])
+    said = f"Each kernel was timed {settings.rounds} times."
+    row = {"status": int(Status.CONVERGED), "message": said, "iterations": settings.rounds}
+    return row | {f"{task}_throughput": np.array([values]) for task, values in found.items()}
+
+
+def _passes(model: Any, tokens: Any) -> dict[str, Callable[[], object]]:
+    """Return what is timed of a model on tokens (batch, n); training changes it."""
+    import torch
+
+    given, wanted = tokens[:, :-1], tokens[:, 1:]
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+    def training() -> None:
+        model.train()
+        loss = model.loss(given, wanted)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+
+    def inference() -> None:
+        model.eval()
+        with torch.inference_mode():
+            model.logits(given)
+
+    return {"training": training, "inference": inference}

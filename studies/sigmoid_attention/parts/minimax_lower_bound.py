@@ -152,7 +152,7 @@ def smallest_ratio(truth: np.ndarray, measures: np.ndarray, model: Model, r: flo
 
 
 @each(
-    dims={"L2r": ("m",), "distance": ("m",), "lemma": ("m",), "between": ("m",), "le_cam": ("size",)},
+    dims={"distance": ("m",), "lemma": ("m",), "le_cam": ("size",)},
     coords={"m": M, "size": N},
     finished="The sequence was followed.",
     iterations=len(M),
@@ -160,12 +160,11 @@ def smallest_ratio(truth: np.ndarray, measures: np.ndarray, model: Model, r: flo
 def run(s: Settings, streams: Streams) -> Row:
     """Follow a sequence for one truth per replicate.
 
-    Per replicate and ``m``: ``L2r``, ``distance`` (root mean squared difference of the functions, at least 1e-14) and
-    ``lemma``, distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m. Per
-    replicate ``lone``: the largest of L2r from the lone first atom to G* and to G_m, all m, where empty cells cost
-    nothing; and ``weak_triangle``: where the sum over an empty cell is zero, 2^(r - 1) times the least sum of the
-    losses of a measure to G* and G_m, over that of G_m to G*. Splits have instead of the losses to G* ``between``, per
-    ``m`` the L3 from G_m to the measure with t = 0, for which ``le_cam`` is then.
+    Per replicate and ``m``: ``distance`` (root mean squared difference of the functions, at least 1e-14) and ``lemma``,
+    distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m. Per replicate
+    ``weak_triangle``: where the sum over an empty cell is zero, 2^(r - 1) times the least sum of the losses of a
+    measure to G* and G_m, over that of G_m to G*. Of splits there is ``le_cam`` alone, for the L3 from G_m to the
+    measure with t = 0.
     """
     model, split = Model(s.gate, "full", s.expert, s.d, s.power), s.sequence == "split"
     rng = streams("dense truth" if split else "truth", d=s.d, n_true=s.n_true)
@@ -186,12 +185,7 @@ def run(s: Settings, streams: Streams) -> Row:
         return measures, voronoi.L2r(measures, truth, model, s.r), distance
 
     measures, loss, distance = follow(M)
-    le_cam_bound = le_cam(*follow(FINE)[1:], N, s.noise_variance, 1.0 if split else s.r)
-    nothing = np.full(len(M), np.nan)
-    if split:
-        rest = {"L2r": nothing, "lemma": nothing, "between": loss, "lone": np.nan, "weak_triangle": np.nan}
-    else:
-        lone = max(float(voronoi.L2r(truth[:1], other, model, s.r)) for other in (truth, *measures))
-        triangle = 2.0 ** (s.r - 1.0) * smallest_ratio(truth, measures, model, s.r)
-        rest = {"L2r": loss, "lemma": distance / loss, "between": nothing, "lone": lone, "weak_triangle": triangle}
-    return rest | {"distance": distance, "le_cam": le_cam_bound}
+    bound = le_cam(*follow(FINE)[1:], N, s.noise_variance, 1.0 if split else s.r)
+    triangle = np.nan if split else 2.0 ** (s.r - 1.0) * smallest_ratio(truth, measures, model, s.r)
+    lemma = np.full(len(M), np.nan) if split else distance / loss
+    return {"distance": distance, "lemma": lemma, "weak_triangle": triangle, "le_cam": bound}

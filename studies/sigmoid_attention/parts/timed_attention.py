@@ -1,9 +1,11 @@
-"""A decoder whose attention is computed by any of several kernels with the same weights, to time them."""
+"""A decoder whose attention is computed by any of several kernels with the same weights, and how passes are timed."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,16 +13,33 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from moestat.training.decoder import CausalAttention, Decoder, Shape, alibi_slopes
+from studies.sigmoid_attention.parts.attention_lm import Sizes
 
 
-class Sizes(Protocol):
-    """What a decoder is made of; see :class:`moestat.training.decoder.Shape`."""
+def medians(passes: Mapping[str, Callable[[], object]], rounds: int, device: str) -> dict[str, float]:
+    """Return the median seconds of the pass under each name; machines drift, so that they take turns.
 
-    blocks: int
-    width: int
-    heads: int
-    hidden: int
-    vocabulary: int
+    The first turn chooses kernels and takes memory, and does not count.
+    """
+    names = list(passes)
+    spent: dict[str, list[float]] = {name: [] for name in names}
+    for turn in range(1 + rounds):
+        for name in [*names[turn % len(names) :], *names[: turn % len(names)]]:
+            spent[name].append(_seconds(passes[name], device))
+    return {name: float(np.median(seconds[1:])) for name, seconds in spent.items()}
+
+
+def _seconds(one_pass: Callable[[], object], device: str) -> float:
+    """Return the seconds of this thread on a CPU, those on the clock on a GPU, with the device waited for."""
+    if device == "cpu":
+        begin = time.thread_time()
+        one_pass()
+        return time.thread_time() - begin
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    one_pass()
+    torch.cuda.synchronize()
+    return time.perf_counter() - begin
 
 
 class _Zeros:
@@ -31,10 +50,10 @@ class _Zeros:
         return np.zeros(shape, dtype=np.float32)
 
 
-def timed_decoder(sizes: Sizes, *, dtype: torch.dtype, device: str) -> Decoder:
+def timed_decoder(sizes: Sizes, vocabulary: int, *, dtype: torch.dtype, device: str) -> Decoder:
     """Return a Llama (sigmoid-attention paper, Table 3) with drawn weights, whose blocks have ``TimedAttention``."""
     shape = Shape(
-        sizes.vocabulary, 1, sizes.blocks, sizes.width, sizes.heads, sizes.hidden,
+        vocabulary, 1, sizes.blocks, sizes.width, sizes.heads, sizes.hidden,
         positions="alibi", norm="rms", query_key_norm=True, activation="swiglu",
     )  # fmt: skip
     model = Decoder(shape, generator=_Zeros())  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ SMALL |= {"windows": (8, 16)}
 def timed(length):
     """A timed decoder for windows of this length, and what sets its kernel."""
     torch.manual_seed(1)
-    model = timed_attention.timed_decoder(attention_gpu.Settings(**SMALL), dtype=torch.float32, device="cpu")
+    model = timed_attention.timed_decoder(attention_gpu.Settings(**SMALL), 50, dtype=torch.float32, device="cpu")
     timed_attention.set_length(model, length)
 
     def choose(kernel, decoding=False):
