@@ -170,39 +170,23 @@ def magnitude(layer: AttentionLayer, tokens: np.ndarray, mask: np.ndarray) -> np
 def run(s: Settings, streams: Streams) -> Row:
     """Compare attention with its mixture on one random layer and sequence per replicate.
 
-    Per replicate ``tokens``, ``width``, ``size`` (d_k), ``length``: number D + 2 d_k + d + H n of terms in the longest
-    chain of sums; ``ulps``: largest deviation over rows and coordinates; ``share``: that over ``length``; ``relative``:
-    the largest absolute deviation over the largest output; ``model_ulps``: the deviation of :meth:`Model.predict` on
-    the isometric storage of the symmetric parts; ``rank`` of the symmetric part of A over 2 d (at most 1), ``slope``:
-    largest |b|.
+    Per replicate ``ulps``: largest deviation over rows and coordinates; ``share``: that over the number
+    D + 2 d_k + d + H n of terms in the longest chain of sums; ``model_ulps``: the deviation of :meth:`Model.predict` on
+    the isometric storage of the symmetric parts; ``slope``: largest |b|.
     """
     layer, tokens, mask = _layer(s, streams("layer", heads=s.heads, gate=s.gate))
     n, d = tokens.shape
     expected = layer(tokens, mask)
     flat = tokens.reshape(1, -1)
     units = np.spacing(magnitude(layer, tokens, mask))
-    deviations, in_model, rank, slope = [], [], 0, 0.0
+    deviations, in_model, slope = [], [], 0.0
     for i in range(n):
         atoms = layer.atoms(i, mask)
         deviations.append(np.abs(atoms(flat)[0] - expected[i]))
         coordinate = i % d
         mixed = float(np.sum(atoms.model.predict(atoms.theta(coordinate), flat))) + atoms.offset[coordinate]
         in_model.append(abs(mixed - expected[i, coordinate]) / units[i, coordinate])
-        both = atoms.a_matrix + np.swapaxes(atoms.a_matrix, 2, 3)
-        rank = max(rank, int(np.max(np.linalg.matrix_rank(both))))
         slope = max(slope, float(np.max(np.abs(atoms.b))))
-    deviation = np.array(deviations)
     length = n * d + 2 * layer.query.shape[2] + d + len(layer.query) * n
-    ulps = float(np.max(deviation / units))
-    return {
-        "tokens": n,
-        "width": d,
-        "size": layer.query.shape[2],
-        "length": length,
-        "ulps": ulps,
-        "share": ulps / length,
-        "relative": float(np.max(deviation) / np.max(np.abs(expected))),
-        "model_ulps": float(np.max(in_model)),
-        "rank": rank / (2 * d),
-        "slope": slope,
-    }
+    ulps = float(np.max(np.array(deviations) / units))
+    return {"ulps": ulps, "share": ulps / length, "model_ulps": float(np.max(in_model)), "slope": slope}

@@ -77,7 +77,7 @@ def entropy(model: Model, atoms: int, box: float, epsilon: np.ndarray) -> np.nda
 
 
 @each(
-    dims={"entropy": ("epsilon",), "ratio": ("epsilon",)},
+    dims={"entropy": ("epsilon",)},
     coords={"epsilon": EPSILON},
     finished="The brackets were tried.",
     iterations=lambda s: s.functions,
@@ -88,13 +88,12 @@ def run(s: Settings, streams: Streams) -> Row:
     Per replicate ``outside``, how far a function within tau of a centre leaves its bracket, in units of tau (0 if it
     does not); ``excess``, the largest width over what is claimed, 2 tau or M (printed) or 2 M (mended), whichever is
     smaller; ``cover``, the largest distance of a drawn function to the nearest grid point, over tau. Per ``epsilon``:
-    ``entropy`` and ``ratio``, the entropy over log(1 / epsilon).
+    ``entropy``.
     """
     model = Model("sigmoid", "full", s.expert, s.d)
     largest = largest_value(s.d, s.atoms, s.box)
     width = min(2.0 * s.tau, largest if s.bracket == "printed" else 2.0 * largest)
     grid = spacing(model, s.atoms, s.box, s.tau)
-    counted = entropy(model, s.atoms, s.box, EPSILON)
     rng = streams("functions", d=s.d, atoms=s.atoms)
     x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
     theta = rng.uniform(-s.box, s.box, (s.functions, s.atoms, model.atom_size))
@@ -106,6 +105,5 @@ def run(s: Settings, streams: Streams) -> Row:
         "outside": np.max(outside) / s.tau,
         "excess": np.max(upper - lower) / width,
         "cover": np.max(np.abs(f - centre)) / s.tau,
-        "entropy": counted,
-        "ratio": counted / np.log(1.0 / EPSILON),
+        "entropy": entropy(model, s.atoms, s.box, EPSILON),
     }

@@ -6,8 +6,8 @@ Three identities of the gate :math:`F = \sigma(x'Ax + b'x + c) E(x, \eta)`, A sy
   Definition 1 for every d and every number of atoms;
 * there, for d >= 2, :math:`F_{A_{11} A_{22}}` and :math:`F_{A_{12} A_{12}}` are :math:`x_1^2 x_2^2 \sigma'' E` both, up
   to a factor: Definitions 1 and 3;
-* at opposite gates, which "any distinct parameters" admits, :math:`F_A(A, b, c, \eta) = F_A(-A, -b, -c, \eta)`, since the
-  slope of the sigmoid is even: all four with two atoms.
+* at opposite gates, which "any distinct parameters" admits, :math:`F_A(A, b, c, \eta) = F_A(-A, -b, -c, \eta)`, since
+  the slope of the sigmoid is even: all four with two atoms.
 
 A replicate is a draw of the parameters. The expert ``arbitrary`` has values and derivatives that have nothing to do
 with each other: what is dependent for it is dependent for every expert.
