@@ -16,7 +16,6 @@ import xarray as xr
 from pydantic import Field
 
 from moestat.experiment import Cell, assemble, require_torch
-from moestat.status import Status
 from studies.sigmoid_attention.parts.attention_lm import Sizes
 
 VERSION = 1
@@ -50,9 +49,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
     ``inference_throughput`` (window, kernel): symbols per second of forward passes over whole windows, to the logits;
     ``decoding_throughput``: of passes over one symbol whose earlier keys and values are kept, one window at a time;
-    ``training_throughput``: of forward pass, gradient and AdamW step. ``attention_seconds``: of attention alone in one
-    block, between its projections, over a batch of whole windows. A kernel in one pass needs a GPU, has forward passes
-    over whole windows only, and is missing elsewhere.
+    ``training_throughput``: of forward pass, gradient and AdamW step. A kernel in one pass needs a GPU, has forward
+    passes over whole windows only, and is missing elsewhere.
     """
     require_torch()
     import torch
@@ -60,40 +58,40 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     from studies.sigmoid_attention.parts.timed_attention import medians, timed_decoder
 
     s = Settings.model_validate(dict(cell.settings))
-    names = [*(f"{task}_throughput" for task in TASKS), "attention_seconds"]
-    said = f"Each kernel was timed {s.rounds} times."
-    done: dict[str, Any] = {"status": int(Status.CONVERGED), "iterations": s.rounds, "message": said}
-    rows = [done | {name: np.full((len(s.windows), len(KERNELS)), np.nan) for name in names} for _ in replicates]
+    names = [f"{task}_throughput" for task in TASKS]
+    rows = [{name: np.full((len(s.windows), len(KERNELS)), np.nan) for name in names} for _ in replicates]
     model = timed_decoder(s, s.vocabulary, dtype=getattr(torch, s.precision), device=device)
     for i, window in enumerate(s.windows):
         timed = _passes(s, model, window, device)
         for row in rows:
-            for name, (symbols, passes) in timed.items():
+            for name, (symbols, passes) in zip(names, timed, strict=True):
                 for kernel, seconds in medians(passes, s.rounds, device).items():
-                    row[name][i, KERNELS.index(kernel)] = symbols / seconds if symbols else seconds
-    attrs: dict[str, dict[str, Any]] = {name: {"measurement": 1, "units": "tokens per second"} for name in names}
-    attrs["attention_seconds"]["units"] = "s"
-    dims = dict.fromkeys(names, ("window", "kernel"))
-    return assemble(replicates, rows, dims=dims, coords={"window": s.windows, "kernel": KERNELS}, attrs=attrs)
+                    row[name][i, KERNELS.index(kernel)] = symbols / seconds
+    return assemble(
+        replicates,
+        rows,
+        dims=dict.fromkeys(names, ("window", "kernel")),
+        coords={"window": s.windows, "kernel": KERNELS},
+        attrs=dict.fromkeys(names, {"measurement": 1, "units": "tokens per second"}),
+        finished=f"Each kernel was timed {s.rounds} times.",
+        iterations=s.rounds,
+    )
 
 
-def _passes(
-    s: Settings, model: Any, window: int, device: str
-) -> dict[str, tuple[float, dict[str, Callable[[], object]]]]:
-    """Return by variable the symbols of a pass, 0 where seconds are asked for, and the passes of each kernel."""
+def _passes(s: Settings, model: Any, window: int, device: str) -> list[tuple[int, dict[str, Callable[[], object]]]]:
+    """Return for each of ``TASKS`` the symbols of a pass, and the passes of each kernel."""
     import torch
 
     from studies.sigmoid_attention.parts.timed_attention import set_length
 
     set_length(model, window)
-    attention = [block.attention for block in model.blocks]
     symbols = torch.randint(s.vocabulary, (s.batch, window + 1), device=device)
     given, wanted = symbols[:, :-1], symbols[:, 1:]
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-6)
 
     def choose(kernel: str, decoding: bool = False) -> None:
-        for part in attention:
-            part.kernel, part.decoding = kernel, decoding
+        for block in model.blocks:
+            block.attention.kernel, block.attention.decoding = kernel, decoding
 
     def inference(kernel: str) -> None:
         choose(kernel)
@@ -112,19 +110,9 @@ def _passes(
         optimiser.step()
         optimiser.zero_grad()
 
-    heads = (s.batch, s.heads, window, s.width // s.heads)
-    parts = [torch.randn(heads, device=device, dtype=model.embedding.dtype) for _ in range(3)]
-
-    def alone(kernel: str) -> None:
-        choose(kernel)
-        with torch.inference_mode():
-            attention[0].attend(*parts)
-
     unfused = [kernel for kernel in KERNELS if not kernel.endswith("one pass")]
-    whole = list(KERNELS) if device == "cuda" else unfused
-    return {
-        "inference_throughput": (s.batch * window, {k: partial(inference, k) for k in whole}),
-        "decoding_throughput": (s.tokens, {k: partial(decoding, k) for k in unfused}),
-        "training_throughput": (s.batch * window, {k: partial(training, k) for k in unfused}),
-        "attention_seconds": (0, {k: partial(alone, k) for k in whole if k != "none"}),
-    }
+    return [
+        (s.batch * window, {k: partial(inference, k) for k in (KERNELS if device == "cuda" else unfused)}),
+        (s.tokens, {k: partial(decoding, k) for k in unfused}),
+        (s.batch * window, {k: partial(training, k) for k in unfused}),
+    ]

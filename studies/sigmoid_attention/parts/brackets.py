@@ -8,9 +8,8 @@ and says that every f within tau of zeta has L <= f <= U, and U - L <= min{2 tau
 negative somewhere, and U is M at least. *Mended*: L = max{zeta - tau, -M}, U = min{zeta + tau, M}, with
 U - L <= min{2 tau, 2 M}.
 
-The cover is that of steps 4 to 6: a grid over the parameters of all N atoms in [-B, B], whose spacing follows from the
-Lipschitz constants of gate and expert. Its size is known, and so is the bound H = log V on the bracketing entropy,
-which (14) wants to be of the order log(1 / eps).
+The cover is that of steps 4 to 6: a grid over the parameters of all atoms in [-B, B], whose spacing follows from the
+Lipschitz constants of gate and expert, so that its size V and the bound log V on the bracketing entropy are known.
 """
 
 from __future__ import annotations
@@ -42,18 +41,6 @@ class Settings(SettingsModel):
     tau: float = Field(0.1, gt=0, description="distance of the cover in the supremum norm")
     points_log2: int = Field(10, ge=6, description="log2 of the number of points, uniform on the cube")
     functions: int = Field(50, ge=1, description="pairs of a centre and a function within tau of it, per replicate")
-
-
-def bounds(centre: np.ndarray, tau: float, largest: float, version: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return L and U around a centre; ``largest`` is M."""
-    if version == "printed":
-        return np.maximum(centre - tau, 0.0), np.maximum(centre + tau, largest)
-    return np.maximum(centre - tau, -largest), np.minimum(centre + tau, largest)
-
-
-def largest_value(d: int, atoms: int, box: float) -> float:
-    """Return M: gates are below 1, and abs(a'x + beta) is at most (d + 1) B on the cube."""
-    return atoms * (d + 1) * box
 
 
 def lipschitz(model: Model, box: float) -> np.ndarray:
@@ -91,15 +78,19 @@ def run(s: Settings, streams: Streams) -> Row:
     ``entropy``.
     """
     model = Model("sigmoid", "full", s.expert, s.d)
-    largest = largest_value(s.d, s.atoms, s.box)
-    width = min(2.0 * s.tau, largest if s.bracket == "printed" else 2.0 * largest)
     grid = spacing(model, s.atoms, s.box, s.tau)
     rng = streams("functions", d=s.d, atoms=s.atoms)
     x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
     theta = rng.uniform(-s.box, s.box, (s.functions, s.atoms, model.atom_size))
     near = np.clip((np.floor(theta / grid) + 0.5) * grid, -s.box, s.box)
     f, centre = model.predict(theta, x), model.predict(near, x)
-    lower, upper = bounds(centre, s.tau, largest, s.bracket)
+    largest = s.atoms * (s.d + 1) * s.box  # M: gates are below 1, and abs(a'x + beta) is at most (d + 1) B on the cube
+    if s.bracket == "printed":
+        lower, upper = np.maximum(centre - s.tau, 0.0), np.maximum(centre + s.tau, largest)
+        width = min(2.0 * s.tau, largest)
+    else:
+        lower, upper = np.maximum(centre - s.tau, -largest), np.minimum(centre + s.tau, largest)
+        width = min(2.0 * s.tau, 2.0 * largest)
     outside = np.maximum(np.maximum(lower - f, f - upper), 0.0)
     return {
         "outside": np.max(outside) / s.tau,

@@ -2,8 +2,8 @@ r"""Definitions 1 to 4 of "sigmoid-attention" read to the letter: the dependenci
 
 Three identities of the gate :math:`F = \sigma(x'Ax + b'x + c) E(x, \eta)`, A symmetric, hold whatever E is:
 
-* at (A, b) = 0, :math:`\sigma''(c) F_A = \sigma'(c) F_{bb}`: both are xx' E times a derivative of the sigmoid. It breaks
-  Definition 1 for every d and every number of atoms;
+* at (A, b) = 0, :math:`\sigma''(c) F_A = \sigma'(c) F_{bb}`: both are xx' E times a derivative of the sigmoid.
+  Definition 1 fails for every d and every number of atoms;
 * there, for d >= 2, :math:`F_{A_{11} A_{22}}` and :math:`F_{A_{12} A_{12}}` are :math:`x_1^2 x_2^2 \sigma'' E` both, up
   to a factor: Definitions 1 and 3;
 * at opposite gates, which "any distinct parameters" admits, :math:`F_A(A, b, c, \eta) = F_A(-A, -b, -c, \eta)`, since

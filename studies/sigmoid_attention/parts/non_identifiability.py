@@ -36,6 +36,8 @@ from studies.sigmoid_attention.parts.constant_gate import hidden_pair
 
 VERSION = 1
 
+Exact = Literal["split", "null atom", "trade", "mirror", "shift", "antisymmetric", "softmax pair"]
+Family = Exact | Literal["opposite b", "opposite A", "vanishing atom", "moved shares"]
 T = 2.0 ** (-np.arange(16, -1, -1) / 2)  # the grid of t, from 1/256 to 1
 FLOOR = 1e-16  # changes of the function below this count as this where they are divided by
 DEAD = 0.05  # truths are drawn again while a ReLU expert is on, or off, at less than this share of the points
@@ -47,19 +49,7 @@ SIGNS = np.array([1.0, -1.0])[:, None]
 class Settings(SettingsModel):
     """Settings of a cell."""
 
-    family: Literal[
-        "split",
-        "null atom",
-        "trade",
-        "mirror",
-        "shift",
-        "antisymmetric",
-        "softmax pair",
-        "opposite b",
-        "opposite A",
-        "vanishing atom",
-        "moved shares",
-    ]
+    family: Family
     """Which two measures have one regression function."""
     expert: Expert = "relu"
     """Activation of the expert."""
@@ -83,11 +73,9 @@ class Settings(SettingsModel):
 
 def _drawn(s: Settings, model: Model, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw a truth; every ReLU is on at 5 % of the points at least, and off at as many: else it is linear, or 0."""
-    n_true = 2 if s.family == "softmax pair" else s.n_true
+    n_true, regime = 2 if s.family == "softmax pair" else s.n_true, "sparse" if s.family in SPARSE else "dense"
     while True:
-        truth = ground_truth(
-            model, n_true, "sparse" if s.family in SPARSE else "dense", rng, n_sparse=SPARSE.get(s.family, 1)
-        )
+        truth = ground_truth(model, n_true, regime, rng, n_sparse=SPARSE.get(s.family, 1))
         on = np.mean(truth[:, model.eta] @ experts.expert_features(x) > 0, axis=1)
         if s.expert != "relu" or np.all((on > DEAD) & (on < 1.0 - DEAD)):
             return truth
@@ -200,21 +188,23 @@ def _opposite_matrices(model: Model, truth: np.ndarray, v: np.ndarray) -> np.nda
     return _pair(truth, pair)
 
 
-MEASURES: dict[str, Callable[[Model, np.ndarray, np.ndarray, np.ndarray, np.random.Generator], np.ndarray]] = {
-    "split": lambda model, truth, gate, direction, rng: _split(model, truth, 0.5 * T),
-    "moved shares": lambda model, truth, gate, direction, rng: _moved_shares(model, truth, gate),
-    "null atom": lambda model, truth, gate, direction, rng: _null_atom(model, truth, gate),
-    "trade": lambda model, truth, gate, direction, rng: _trade(model, truth),
-    "mirror": lambda model, truth, gate, direction, rng: _mirror(model, truth, gate),
-    "shift": lambda model, truth, gate, direction, rng: _shift(model, truth, gate),
-    "softmax pair": lambda model, truth, gate, direction, rng: _softmax_pair(model, truth, T),
-    "opposite b": lambda model, truth, gate, direction, rng: hidden_pair(model, truth, direction, 0.5, T),
-    "opposite A": lambda model, truth, gate, direction, rng: _opposite_matrices(model, truth, direction),
-    "vanishing atom": lambda model, truth, gate, direction, rng: _vanishing_atom(
-        model, truth, gate, rng.standard_normal(model.expert_size)
-    ),
-}
-"""The measures G(t), (T, N, P), of every family but the antisymmetric one, from what was drawn."""
+def _measures(
+    family: Family, model: Model, truth: np.ndarray, gate: np.ndarray, direction: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the measures of every family but the antisymmetric one, along what was drawn."""
+    of_family: dict[str, Callable[[], np.ndarray]] = {
+        "split": lambda: _split(model, truth, 0.5 * T),
+        "moved shares": lambda: _moved_shares(model, truth, gate),
+        "null atom": lambda: _null_atom(model, truth, gate),
+        "trade": lambda: _trade(model, truth),
+        "mirror": lambda: _mirror(model, truth, gate),
+        "shift": lambda: _shift(model, truth, gate),
+        "softmax pair": lambda: _softmax_pair(model, truth, T),
+        "opposite b": lambda: hidden_pair(model, truth, direction, 0.5, T),
+        "opposite A": lambda: _opposite_matrices(model, truth, direction),
+        "vanishing atom": lambda: _vanishing_atom(model, truth, gate, rng.standard_normal(model.expert_size)),
+    }
+    return of_family[family]()
 
 
 def _antisymmetric(model: Model, truth: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -254,7 +244,7 @@ def run(s: Settings, streams: Streams) -> Row:
         L1, values = _antisymmetric(model, truth, x, rng)
         L3 = L1
     else:
-        measures = MEASURES[s.family](model, truth, gate, direction / np.linalg.norm(direction), rng)
+        measures = _measures(s.family, model, truth, gate, direction / np.linalg.norm(direction), rng)
         values = model.predict(measures, x)
         if s.family == "softmax pair":
             target = replace(model, gate="softmax").predict(truth, x)

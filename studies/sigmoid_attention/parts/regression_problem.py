@@ -263,28 +263,21 @@ class Settings(SettingsModel):
     expert: OwnOrNamed = Field("relu", description="relu, gelu, linear, polynomial, or one's own: module:function")
     power: int = Field(1, ge=1, le=4, description="degree of a polynomial expert")
     regime: Literal["dense", "sparse"] = Field("dense", description="sparse: the gates of two experts vanish")
-    truth: Annotated[list[list[float]] | str, BeforeValidator(_atoms_or_path)] = Field(
-        "",
-        description="an explicit truth: rows c, b, A, a, beta, one for each atom, or a function of one's own, "
-        "module:function; empty: drawn from the study's seed",
-    )
+    truth: Annotated[list[list[float]] | str, BeforeValidator(_atoms_or_path)] = ""
+    """An explicit truth: rows c, b, A, a, beta, or a function, module:function; empty: drawn from the study's seed."""
     law_of_x: OwnPath = Field("", description="a function of one's own, module:function; empty: uniform on [-1, 1]^d")
     noise_variance: float = Field(0.01, ge=0, description="of the responses")
-    law_of_noise: OwnPath = Field(
-        "", description="a function of one's own, module:function, of mean 0 and variance 1; empty: normal"
-    )
-    truths: int = Field(
-        1, ge=1, le=100, description="replicate r has the truth number r modulo this; 1: all have the same truth"
-    )
+    law_of_noise: OwnPath = ""
+    """A function of one's own, module:function, of mean 0 and variance 1; empty: normal."""
+    truths: int = Field(1, ge=1, le=100, description="replicate r has truth number r modulo this; 1: all have the same")
     estimator: Literal["least_squares", "sgd"] = "least_squares"
     """Least squares, or SGD as in the paper."""
     # least squares
     box: float = Field(5.0, gt=0, description="every parameter is kept in [-box, box]")
     start_radius: float = Field(0.05, ge=0, description="standard deviation per coordinate of the start")
     starts: int = Field(1, ge=1, description="starts near the truth or the pseudo-truths, at most this many")
-    search: Literal["local", "global"] = Field(
-        "local", description="local: the best end point of these starts; global: a search whose local starts they are"
-    )
+    search: Literal["local", "global"] = "local"
+    """Local: the best end point of these starts; global: a search whose local starts they are."""
     search_effort: float = Field(1.0, gt=0, le=100, description="factor on the number of starts of a global search")
     max_iterations: int = Field(2000, ge=1, description="of each local fit")
     precision: Literal["mixed", "double"] = "mixed"
@@ -295,28 +288,20 @@ class Settings(SettingsModel):
     batch_size: int = Field(32, ge=0, description="0: all samples")
     epochs: int = Field(10, ge=0, description="passes of SGD over the samples")
     step: float = Field(0.1, gt=0, description="step of SGD")
-    start_at: Literal["numbers", "target"] = Field(
-        "numbers",
-        description="SGD starts near the numbers of the truth, whatever gate they are given, or near the target of the "
-        "loss; for the gate of the data they are the same",
-    )
-    superfluous: Literal["split", "copy"] = Field(
-        "split",
-        description="how SGD starts the atoms above n_true: the last true atom split in equal parts, or true atoms "
-        "copied whole, so that their weights count twice; which ones differs between replicates",
-    )
+    start_at: Literal["numbers", "target"] = "numbers"
+    """SGD starts near the numbers of the truth, whatever their gate, or near the target of the loss."""
+    superfluous: Literal["split", "copy"] = "split"
+    """SGD starts atoms above n_true as equal parts of the last true one, or as copies, others in each replicate."""
     # evaluation
-    scores: Literal["all", "L3"] = Field(
-        "all", description="L3: only L3, to its infimum and to the truth itself, and the function error"
-    )
+    scores: Literal["all", "L3"] = "all"
+    """L3: only L3, to its infimum and to the truth itself, and the function error."""
     fisher_log2: int = Field(17, ge=10, le=20, description="points of the information matrix of the Fisher line")
     evaluation_log2: int = Field(16, ge=8, le=22, description="function error on 2**this points of the law of x")
     pseudo_points_log2: int = Field(15, ge=8, le=20, description="points of the search for pseudo-truths")
     pseudo_polish_log2: int = Field(17, ge=8, le=20, description="points of their final polish")
     pseudo_starts: int = Field(4, ge=1, description="starts of the search for pseudo-truths")
-    pseudo_search: Literal["starts", "global"] = Field(
-        "starts", description="global: the same search as for samples, on a population, around these starts"
-    )
+    pseudo_search: Literal["starts", "global"] = "starts"
+    """Global: the same search as for samples, on a population, around these starts."""
     own_code: str = Field("", description="set by itself: a hash of the code of one's own functions")
 
     @model_validator(mode="before")

@@ -75,33 +75,25 @@ class Target:
     def description(self) -> str:
         """The target in one sentence."""
         if not self.is_pseudo:
-            return (
-                "Losses are taken to the truth; L3 and L5 are infima over its forms with N atoms, superfluous ones "
-                "split off in any proportion or vanished."
-            )
-        text = (
-            f"Losses are taken to the nearest of {counted(len(self.measures), 'pseudo-truth')}, the population minima "
-            f"within 1 % of the best (||f_G - f*|| = {self.rmse[0]:.4g})."
-        )
-        if not self.certificate.get("searched"):
-            return text
-        return (
-            f"{text} The best was reached from {self.certificate['found']:.0f} of {self.certificate['searched']:.0f} "
-            f"starts, among {self.certificate['distinct']:.0f} different minima."
-        )
+            forms = "L3 and L5 are infima over its forms with N atoms"
+            return f"Losses are taken to the truth; {forms}, superfluous ones split off in any proportion or vanished."
+        nearest = f"the nearest of {counted(len(self.measures), 'pseudo-truth')}, the population minima within 1 % of"
+        text = f"Losses are taken to {nearest} the best (||f_G - f*|| = {self.rmse[0]:.4g})."
+        if searched := self.certificate.get("searched"):
+            text += f" The best was reached from {self.certificate['found']:.0f} of {searched:.0f} starts, "
+            text += f"among {self.certificate['distinct']:.0f} different minima."
+        return text
 
     @property
     def fisher_meaning(self) -> str:
         """What the Fisher line is, in one sentence."""
+        error, bound = "Asymptotic error of least squares", "it is no bound for other estimators."
         if self.is_pseudo:
-            return (
-                "Asymptotic error of least squares beside the best pseudo-truth (sandwich covariance); it is no bound "
-                "for other estimators."
-            )
-        text = "Asymptotic error of least squares with the true number of experts; "
+            return f"{error} beside the best pseudo-truth (sandwich covariance); {bound}"
         if not self.gaussian_noise:
-            return text + "for noise that is not normal it is no bound for other estimators."
-        return text + "no regular estimator can be expected far below it in large samples."
+            return f"{error} with the true number of experts; for noise that is not normal {bound}"
+        end = "no regular estimator can be expected far below it in large samples."
+        return f"{error} with the true number of experts; {end}"
 
     def lines(self, n: int) -> dict[str, float]:
         """Return the Fisher line at sample size n, with the rank and nullity of its matrix, and the certificate."""
