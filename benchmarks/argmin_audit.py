@@ -25,7 +25,7 @@ from moestat.fit.global_search import Budget, global_search
 from moestat.runner import begin
 from moestat.runner.request import Request
 from moestat.streams import generator
-from studies.sigmoid_attention.parts import regression, regression_targets
+from studies.sigmoid_attention.parts import regression
 from studies.sigmoid_attention.parts.regression_problem import Settings
 from studies.sigmoid_attention.parts.regression_scores import score
 
@@ -45,9 +45,9 @@ def again(cell: Cell, record: xr.Dataset, replicate: int, times: float) -> dict[
     """
     began = time.process_time()
     settings = Settings(**cell.settings)
-    problem, n = settings.problem, settings.n
-    target = regression_targets.target_of(problem, cell.study_seed)
-    x, y = regression.data(cell, settings, problem, target, [replicate])
+    batch, n = regression.Batch.of(cell, settings, 0, [replicate]), settings.n
+    problem, target = batch.problem, batch.target
+    x, y = batch.data()
     other = global_search(
         problem.fitted,
         x[0],

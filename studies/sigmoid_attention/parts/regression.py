@@ -7,7 +7,8 @@ measure is from its target: the truth, or the list of pseudo-truths when the fit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,22 +63,91 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     """
     settings = Settings(**cell.settings)
     if settings.truths == 1:
-        return _of_one_truth(cell, settings, settings.problem, replicates, device)
-    problems = [settings.problem_of(draw) for draw in range(settings.truths)]
-    by_truth = [[r for r in replicates if r % settings.truths == draw] for draw in range(settings.truths)]
-    parts = [_of_one_truth(cell, settings, problems[draw], own, device) for draw, own in enumerate(by_truth) if own]
-    return _join(settings, [target_of(one, cell.study_seed, device=device) for one in problems], parts, replicates)
+        return _of_one_truth(Batch.of(cell, settings, 0, replicates, device), device)
+    batches = [
+        Batch.of(cell, settings, draw, [r for r in replicates if r % settings.truths == draw], device)
+        for draw in range(settings.truths)
+    ]
+    parts = [_of_one_truth(batch, device) for batch in batches if batch.replicates]
+    return _join(settings, [batch.target for batch in batches], parts, replicates)
 
 
-def _of_one_truth(
-    cell: Cell, settings: Settings, problem: Problem, replicates: Sequence[int], device: Device
-) -> xr.Dataset:
+@dataclass(frozen=True)
+class Batch:
+    """Replicates of a cell that have one truth, and are fitted together."""
+
+    cell: Cell
+    settings: Settings
+    problem: Problem
+    target: Target
+    replicates: Sequence[int]
+
+    @classmethod
+    def of(cls, cell: Cell, settings: Settings, draw: int, replicates: Sequence[int], device: Device = "cpu") -> Batch:
+        """Return the replicates of a cell that have the truth number ``draw``."""
+        problem = settings.problem_of(draw)
+        return cls(cell, settings, problem, target_of(problem, cell.study_seed, device=device), replicates)
+
+    def stream(self, replicate: int, purpose: str) -> np.random.Generator:
+        """Return a stream that is named by what defines the data: cells with one truth and size share it."""
+        return self.cell.generator(replicate, purpose, **self.problem.data_identity, n=self.settings.n)
+
+    def data(self) -> tuple[np.ndarray, np.ndarray]:
+        """Draw x (R, n, d) and y (R, n); cells with the same truth and size share them, whatever is fitted."""
+        s = self.settings
+        laws: dict[str, Any] = dict(law_of_x=law_of_x(s.law_of_x, s.d), law_of_noise=law_of_noise(s.law_of_noise))
+        of_truth = (self.problem.truth, self.target.truth, s.n, s.noise_variance)
+        drawn = (truths.sample(*of_truth, self.stream(r, "data"), **laws) for r in self.replicates)
+        x, y = zip(*drawn, strict=True)
+        return np.stack(x), np.stack(y)
+
+    def starts(self) -> np.ndarray:
+        """Return start values (replicate, start, N, P) by the declared policy.
+
+        One direction for all radii and estimators: arms that differ in the radius only are paired.
+        """
+        s, out = self.settings, []
+        for r in self.replicates:
+            rng = self.stream(r, "start")
+            if s.estimator == "sgd":
+                radius = float(s.radius_scale * float(s.n) ** s.radius_exponent)
+                out.append(perturb(self._near(r), radius, rng)[None])
+            else:
+                near = [perturb(point, s.start_radius, rng) for point in self.target.minimisers[: s.starts]]
+                out.append(np.clip(np.stack(near), -s.box, s.box))
+        return np.stack(out)
+
+    def _near(self, replicate: int) -> np.ndarray:
+        """Return where SGD starts, (N, P), before it is perturbed: "near their ground-truth values" (App. E.1.2).
+
+        Which atom is copied is not printed: it is another one in each truth, and in each further data set of a truth.
+        """
+        s, problem, target = self.settings, self.problem, self.target
+        at_target = target.is_pseudo and s.start_at == "target"
+        if s.superfluous == "copy" and not at_target:
+            atoms = embed(target.truth, problem.truth, problem.fitted)
+            first = replicate % s.truths + replicate // s.truths
+            copied = (first + np.arange(problem.n_fitted - problem.n_true)) % problem.n_true
+            return np.concatenate([atoms, atoms[copied]])
+        if target.is_pseudo and not at_target:
+            return near_truth(problem.truth, target.truth, problem.fitted, problem.n_fitted)
+        return target.minimisers[0]
+
+    def order(self, replicate: int) -> np.ndarray:
+        """Return the order of the samples in every epoch of SGD, (epochs, n); of all samples at once there is none."""
+        s = self.settings
+        if s.batch_size in (0, s.n):
+            return np.empty(0)
+        rng = self.cell.generator(replicate, "order", n=s.n)
+        return np.array([rng.permutation(s.n) for _ in range(s.epochs)], dtype=np.int64).reshape(s.epochs, s.n)
+
+
+def _of_one_truth(batch: Batch, device: Device) -> xr.Dataset:
     """Fit and score replicates that have one truth."""
-    target = target_of(problem, cell.study_seed, device=device)
-    x, y = data(cell, settings, problem, target, replicates)
+    settings, problem, target = batch.settings, batch.problem, batch.target
     xp = backend(device)
-    x, y, begin = (xp.asarray(a) for a in (x, y, starts(cell, settings, problem, target, replicates)))
-    theta, start, variables = _fitted(cell, settings, problem, target, replicates, x, y, begin)
+    x, y, starts = (xp.asarray(a) for a in (*batch.data(), batch.starts()))
+    theta, start, variables = _fitted(batch, x, y, starts)
     if settings.scores == "L3":
         variables |= score_L3(problem, target, theta, settings.evaluation_log2)
         variables["moved"] = np.linalg.norm((theta - start).reshape(len(theta), -1), axis=1)
@@ -91,7 +161,7 @@ def _of_one_truth(
     dataset = xr.Dataset(
         {name: ("replicate", value) for name, value in variables.items()}
         | {"theta": (("replicate", "atom", "coordinate"), theta)},
-        coords={"replicate": np.asarray(replicates, dtype=np.int64)},
+        coords={"replicate": np.asarray(batch.replicates, dtype=np.int64)},
     )
     dataset = dataset.assign(target.lines(settings.n))
     dataset["bound_rmse"] = rate_bound(settings)
@@ -100,52 +170,6 @@ def _of_one_truth(
     if target.fisher_at_one:
         dataset.attrs["fisher"] = target.fisher_meaning
     return dataset
-
-
-def data(
-    cell: Cell, settings: Settings, problem: Problem, target: Target, replicates: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw x (R, n, d) and y (R, n); cells with the same truth and size share them, whatever is fitted."""
-    laws: dict[str, Any] = dict(law_of_x=law_of_x(settings.law_of_x, settings.d))
-    laws |= dict(law_of_noise=law_of_noise(settings.law_of_noise))
-    of_truth = (problem.truth, target.truth, settings.n, settings.noise_variance)
-    streams = [cell.generator(r, "data", **problem.data_identity, n=settings.n) for r in replicates]
-    x, y = zip(*(truths.sample(*of_truth, rng, **laws) for rng in streams), strict=True)
-    return np.stack(x), np.stack(y)
-
-
-def starts(cell: Cell, settings: Settings, problem: Problem, target: Target, replicates: Sequence[int]) -> np.ndarray:
-    """Return start values (replicate, start, N, P) by the declared policy.
-
-    One direction for all radii and estimators: arms that differ in the radius only are paired.
-    """
-    out = []
-    for r in replicates:
-        rng = cell.generator(r, "start", **problem.data_identity, n=settings.n)
-        if settings.estimator == "sgd":
-            radius = float(settings.radius_scale * float(settings.n) ** settings.radius_exponent)
-            out.append(perturb(_near(settings, problem, target, r), radius, rng)[None])
-        else:
-            near = [perturb(point, settings.start_radius, rng) for point in target.minimisers[: settings.starts]]
-            out.append(np.clip(np.stack(near), -settings.box, settings.box))
-    return np.stack(out)
-
-
-def _near(settings: Settings, problem: Problem, target: Target, replicate: int) -> np.ndarray:
-    """Return where SGD starts, (N, P), before it is perturbed: "near their ground-truth values" (App. E.1.2).
-
-    Which atom is copied is not printed: it is another one in each truth, and in each further data set of a truth.
-    """
-    if target.is_pseudo and settings.start_at == "target":
-        return target.minimisers[0]
-    if settings.superfluous == "copy":
-        atoms = embed(target.truth, problem.truth, problem.fitted)
-        first = replicate % settings.truths + replicate // settings.truths
-        copied = (first + np.arange(problem.n_fitted - problem.n_true)) % problem.n_true
-        return np.concatenate([atoms, atoms[copied]])
-    if target.is_pseudo:
-        return near_truth(problem.truth, target.truth, problem.fitted, problem.n_fitted)
-    return target.minimisers[0]
 
 
 def policy(settings: Settings, target: Target) -> str:
@@ -165,57 +189,26 @@ def policy(settings: Settings, target: Target) -> str:
     return f"Least squares: {text}; the best end point counts; box |theta| <= {settings.box:g}."
 
 
-def _fitted(
-    cell: Cell,
-    settings: Settings,
-    problem: Problem,
-    target: Target,
-    replicates: Sequence[int],
-    x: Array,
-    y: Array,
-    starts: Array,
-) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+def _fitted(batch: Batch, x: Array, y: Array, starts: Array) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Return the fits and where they started, (R, N, P) each, and what is known of the fits."""
-    first = to_numpy(starts)[:, 0]
-    if settings.estimator == "sgd":
-        batch = min(settings.batch_size or settings.n, settings.n)
-        order = [_order(cell, settings, r) for r in replicates]
-        theta = to_numpy(
-            sgd(problem.fitted, x, y, starts, epochs=settings.epochs, step=settings.step, batch_size=batch, order=order)
-        )[:, 0]
-        return theta, first, _of_sgd(problem.fitted, theta, to_numpy(x), to_numpy(y), settings)
-    if settings.search == "global":
-        searches = _searched(cell, settings, problem, target, replicates, x, y, to_numpy(starts))
-        fit = Fit(**{f.name: np.concatenate([getattr(s.fit, f.name) for s in searches]) for f in fields(Fit)})
-        known = _of_least_squares(fit) | _of_search(searches, settings)
-        known |= bands(problem, target, settings.n, settings.evaluation_log2, searches)
-        return to_numpy(fit.theta), first, known
-    limits: dict[str, Any] = dict(max_iterations=settings.max_iterations, precision=settings.precision)
-    fit = least_squares(problem.fitted, x, y, starts, box=settings.box, **limits)
-    chosen = to_numpy(starts)[np.arange(len(replicates)), to_numpy(fit.start)]
+    s, model, first = batch.settings, batch.problem.fitted, to_numpy(starts)[:, 0]
+    if s.estimator == "sgd":
+        how: dict[str, Any] = dict(epochs=s.epochs, step=s.step, batch_size=min(s.batch_size or s.n, s.n))
+        theta = to_numpy(sgd(model, x, y, starts, order=[batch.order(r) for r in batch.replicates], **how))[:, 0]
+        return theta, first, _of_sgd(model, theta, to_numpy(x), to_numpy(y), s)
+    if s.search == "global":
+        searches = _searched(batch, x, y, to_numpy(starts))
+        fit = Fit(**{f.name: np.concatenate([getattr(one.fit, f.name) for one in searches]) for f in fields(Fit)})
+        known = _of_least_squares(fit) | _of_search(searches, s.noise_variance)
+        return to_numpy(fit.theta), first, known | bands(batch.problem, batch.target, s.n, s.evaluation_log2, searches)
+    fit = least_squares(model, x, y, starts, box=s.box, max_iterations=s.max_iterations, precision=s.precision)
+    chosen = to_numpy(starts)[np.arange(len(first)), to_numpy(fit.start)]
     return to_numpy(fit.theta), chosen, _of_least_squares(fit)
 
 
-def _order(cell: Cell, settings: Settings, replicate: int) -> np.ndarray:
-    """Return the order of the samples in every epoch of SGD, (epochs, n); of all samples at once there is none."""
-    if settings.batch_size in (0, settings.n):
-        return np.empty(0)
-    rng = cell.generator(replicate, "order", n=settings.n)
-    permutations = [rng.permutation(settings.n) for _ in range(settings.epochs)]
-    return np.asarray(permutations, dtype=np.int64).reshape(settings.epochs, settings.n)
-
-
-def _searched(
-    cell: Cell,
-    settings: Settings,
-    problem: Problem,
-    target: Target,
-    replicates: Sequence[int],
-    x: Array,
-    y: Array,
-    starts: Array,
-) -> list[Search]:
+def _searched(batch: Batch, x: Array, y: Array, starts: np.ndarray) -> list[Search]:
     """Search the fit of every replicate around its local starts, with random numbers named by what defines the data."""
+    s, problem, target = batch.settings, batch.problem, batch.target
     more = not target.is_pseudo and problem.n_fitted > problem.n_true
     return [
         global_search(
@@ -225,17 +218,17 @@ def _searched(
             local=starts[k],
             known=target.minimisers,
             smaller=truths.split(problem.fitted, target.measures[0], problem.n_fitted - 1)[None] if more else None,
-            stream=lambda purpose, r=r: cell.generator(r, purpose, **problem.data_identity, n=settings.n),
+            stream=partial(batch.stream, r),
             box=problem.box,
-            budget=Budget().times(settings.search_effort),
-            max_iterations=settings.max_iterations,
-            precision=settings.precision,
+            budget=Budget().times(s.search_effort),
+            max_iterations=s.max_iterations,
+            precision=s.precision,
         )
-        for k, r in enumerate(replicates)
+        for k, r in enumerate(batch.replicates)
     ]
 
 
-def _of_search(searches: Sequence[Search], settings: Settings) -> dict[str, np.ndarray]:
+def _of_search(searches: Sequence[Search], noise_variance: float) -> dict[str, np.ndarray]:
     """Return what the searches saw.
 
     Per replicate ``search_found`` (how many independent starts ended at the best minimum), ``search_distinct``
@@ -243,7 +236,7 @@ def _of_search(searches: Sequence[Search], settings: Settings) -> dict[str, np.n
     ``search_agreed``, ``search_gain`` (over the local fit, in the residual sum of squares divided by the noise
     variance), and ``search_local_loss``.
     """
-    unit = settings.noise_variance if settings.noise_variance > 0 else np.nan
+    unit = noise_variance if noise_variance > 0 else np.nan
     known = {
         "found": [s.found for s in searches],
         "distinct": [s.distinct for s in searches],
@@ -309,10 +302,8 @@ def _join(
     first = targets[0]
     if first.fisher_at_one:
         dataset.attrs["fisher"] = f"Geometric mean over the truths. {first.fisher_meaning}"
-    nearest = (
-        "Losses are taken to the nearest of the pseudo-truths of the replicate's own truth, its population minima "
-        "within 1 % of the best."
-    )
+    nearest = "Losses are taken to the nearest of the pseudo-truths of the replicate's own truth, its population minima"
+    nearest += " within 1 % of the best."
     each = f"Each of {settings.truths} truths has every {settings.truths}th replicate."
     dataset.attrs["target"] = f"{each} {nearest if first.is_pseudo else first.description}"
     dataset.attrs["start_policy"] = policy(settings, first)
