@@ -17,6 +17,7 @@ from moestat.data_file import with_digest
 from moestat.experiment import Cell, SettingsModel, assemble, require_torch
 from moestat.status import Status
 from moestat.training.corpus import load_checked
+from moestat.training.lm_plan import Plan
 
 VERSION = 1
 
@@ -53,12 +54,6 @@ class Settings(Sizes):
     batch: int = Field(0, ge=0, description="ours: windows per step; if 0, as many as make 1024 symbols")
     steps: int = Field(1000, ge=1, description="ours")
     rate: float = Field(1e-2, gt=0, description="peak of the cosine")
-    warmup: float = Field(0.2, gt=0, le=1, description="share of the steps: 5000 of 100e9 / 4e6")
-    final: float = Field(0.1, ge=0, le=1, description="last rate, as a share of the peak")
-    beta1: float = Field(0.9, ge=0, lt=1, description="of AdamW")
-    beta2: float = Field(0.95, ge=0, lt=1, description="of AdamW")
-    decay: float = Field(1e-4, ge=0, description="weight decay")
-    clip: float = Field(1.0, gt=0, description="largest norm of the gradient")
     every: int = Field(100, ge=1, description="ours: steps between two points of the curve")
     validation: int = Field(32768, ge=1, description="ours: symbols of a point of the curve")
     windows: tuple[int, ...] = Field((128, 512, 2048), description="ours: lengths that are timed; 2048 is the paper's")
@@ -106,27 +101,27 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     return assemble(replicates, rows, dims=dims, coords=coords, attrs=attrs)
 
 
-def windows_of(settings: Settings) -> int:
-    """Return the windows of a step."""
-    return settings.batch or max(1, 1024 // settings.length)
+def _plan(s: Settings) -> Plan:
+    """Return the plan of Table 3: AdamW, a fifth of the steps (5000 of 100e9 / 4e6) to warm up, a cosine to a tenth."""
+    batch = s.batch or max(1, 1024 // s.length)
+    adamw: dict[str, Any] = dict(warmup=0.2, final=0.1, betas=(0.9, 0.95), decay=1e-4, clip=1.0)
+    return Plan(s.steps, batch, s.length, rate=s.rate, every=s.every, validation=s.validation, **adamw)
 
 
-def _plan(s: Settings) -> Any:
-    from moestat.training.lm_plan import Plan
+def llama(sizes: Sizes, vocabulary: int, generator: Any, **options: Any) -> Any:
+    """Return a decoder of the paper's kind (Table 3)."""
+    from moestat.training.decoder import Decoder, Shape
 
-    same = ("steps", "length", "rate", "warmup", "final", "decay", "clip", "every", "validation")
-    return Plan(batch=windows_of(s), betas=(s.beta1, s.beta2), **{name: getattr(s, name) for name in same})
+    same: dict[str, Any] = {name: getattr(sizes, name) for name in Sizes.model_fields}
+    kind: dict[str, Any] = {"positions": "alibi", "norm": "rms", "query_key_norm": True, "activation": "swiglu"}
+    return Decoder(Shape(vocabulary=vocabulary, **same, **kind, **options), generator=generator)
 
 
 def _model(cell: Cell, settings: Settings, replicate: int, vocabulary: int, length: int, **options: Any) -> Any:
-    """Return a Llama (Table 3); its first weights depend on the sizes alone."""
-    from moestat.training.decoder import Decoder, Shape
-
-    sizes: dict[str, Any] = {"vocabulary": vocabulary}
-    sizes |= {name: getattr(settings, name) for name in ("blocks", "width", "heads", "hidden")}
-    llama: dict[str, Any] = {"positions": "alibi", "norm": "rms", "query_key_norm": True, "activation": "swiglu"}
-    shape = Shape(**sizes, length=length, **llama, **options)
-    return Decoder(shape, generator=cell.generator(replicate, "start", **sizes))
+    """Return a Llama; its first weights depend on the sizes alone."""
+    sizes = {name: getattr(settings, name) for name in Sizes.model_fields}
+    generator = cell.generator(replicate, "start", vocabulary=vocabulary, **sizes)
+    return llama(settings, vocabulary, generator, length=length, **options)
 
 
 def _trained(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[str, Any]:
@@ -135,19 +130,19 @@ def _trained(cell: Cell, settings: Settings, replicate: int, device: str) -> dic
 
     corpus = load_checked(settings.file, settings.file_sha256).require(settings.length + 1)
     # without the fused kernel, both kinds of attention round alike
-    options = {"attention": settings.attention, "fused": False}
-    model = _model(cell, settings, replicate, corpus.vocabulary, settings.length, **options)
+    kind: dict[str, Any] = {"attention": settings.attention, "fused": False}
+    model, plan = _model(cell, settings, replicate, corpus.vocabulary, settings.length, **kind), _plan(settings)
     checkpoints = Checkpoints(folder_of(cell.digest, str(replicate), device, f"{__name__} {VERSION}"))
     training = train(
         model,
         corpus,
-        _plan(settings),
+        plan,
         batches=cell.generator(replicate, "batches", file_sha256=settings.file_sha256, length=settings.length),
         device=device,
         checkpoints=checkpoints,
         title=f"{settings.attention} attention, replicate {replicate}",
     )
-    test = evaluate(model, corpus.test, settings.length, batch=windows_of(settings)) if training.finite else np.nan
+    test = evaluate(model, corpus.test, settings.length, batch=plan.batch) if training.finite else np.nan
     checkpoints.remove()
     status = Status.CONVERGED if np.isfinite(test) else Status.NOT_FINITE
     return {

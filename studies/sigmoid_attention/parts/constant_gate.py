@@ -80,9 +80,7 @@ def gate_slopes(weight: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, np.
 def pair_scores(weight: float, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (c, beta, alpha), two numbers each: scores c_i + t beta_i h + t^2 alpha_i h^2, h = u'x, that hide t.
 
-    The sum of their gates is ``weight`` up to terms of order t^4.
-
-    ``weight``: w*, in (0, 1); ``share``: of the first atom in the weight, in (0, 1).
+    The sum of their gates is ``weight`` (w*) up to terms of order t^4; ``share``: of the first atom in the weight.
     """
     g = weight * np.array([share, 1.0 - share])
     first, second, third, _ = gate_slopes(g)
@@ -112,29 +110,22 @@ def flat_share(weight: float) -> float:
 
 
 def hidden_pair(model: Model, truth: np.ndarray, direction: np.ndarray, share: float, t: np.ndarray) -> np.ndarray:
-    """Fit the last true atom, of constant gate, by the pair of :func:`pair_scores` along u = ``direction``.
+    """Fit the last true atom, of constant gate, by the pair of :func:`pair_scores` along u = ``direction`` (d,).
 
-    ``model``: sigmoid gate, fully quadratic score; ``truth`` (N*, P); ``direction`` (d,); ``t`` (T,).
+    ``model``: sigmoid gate, fully quadratic score; ``truth`` (N*, P), its last (A, b) = 0; ``t`` (T,).
     """
     last = truth[-1]
-    if model.gate != "sigmoid" or model.score != "full" or np.any(last[1 : model.gate_size] != 0.0):
-        raise ValueError(
-            "a hidden pair needs a sigmoid gate, the fully quadratic score and a last atom with (A, b) = 0"
-        )
     c, beta, alpha = pair_scores(float(model.weights(last[None])[0]), share)
-    pair = np.repeat(np.repeat(last[None, None], len(t), axis=0), 2, axis=1)
+    pair = np.tile(last, (len(t), 2, 1))
+    square = gates.pack_symmetric(np.outer(direction, direction))
     pair[..., 0] = c
     pair[..., model.b] = (t[:, None] * beta)[..., None] * direction
-    pair[..., model.a_matrix] = (t[:, None] ** 2 * alpha)[..., None] * gates.pack_symmetric(
-        np.outer(direction, direction)
-    )
+    pair[..., model.a_matrix] = (t[:, None] ** 2 * alpha)[..., None] * square
     return np.concatenate([np.repeat(truth[None, :-1], len(t), axis=0), pair], axis=1)
 
 
 def smallest_curvature(weights: np.ndarray) -> np.ndarray:
-    r"""Return the least value of :math:`\sum_i \sigma''_i a_i^2` over :math:`\sum_i \sigma'_i a_i = 0`, per unit.
-
-    The unit is :math:`\sum_i \sigma'_i a_i^2`.
+    r"""Return the least :math:`\sum_i \sigma''_i a_i^2 / \sum_i \sigma'_i a_i^2` over :math:`\sum_i \sigma'_i a_i = 0`.
 
     ``weights`` (..., m): values g_i of the gates, in (0, 1).
     """

@@ -3,18 +3,15 @@ r"""The sequences of Lemma 2 of "sigmoid-attention" (Theorem 2, App. B.3): losse
 The lemma wants measures G_m near G* in the loss L2r with ||f_{G_m} - f_{G*}|| / L2r -> 0. The last true atom has a
 constant gate and the expert (a'x + beta)^p; two atoms of half its weight stand for it.
 
-*As printed*: beta_1 = beta* + 1/m, beta_2 = beta* - 1/m, all else equal. The weights of the proof add up to that of the
-true atom and a term of an order that cannot be read in our copy; exact halves, here, are ours. For p = 1 the function
-does not move then. For p >= 2 it does, by a term of order t^2, t = 1/m, that the proof, which has the term of the
-weights alone, leaves out:
+*As printed*: beta_1 = beta* + 1/m, beta_2 = beta* - 1/m, all else equal. (The order of a term of the weights cannot be
+read in our copy; exact halves are ours.) For p = 1 the function does not move then. For p >= 2 it does, by a term of
+order t^2, t = 1/m, that the proof leaves out:
 
 .. math:: \frac{w^*}{2}\big[(h + t)^p + (h - t)^p\big] - w^* h^p = w^* \binom{p}{2} t^2 h^{p-2} + O(t^4).
 
 *Corrected*: eta_1 = (1 + t) eta*, eta_2 = (1 - u) eta* with (1 + t)^p + (1 - u)^p = 2. By homogeneity f does not move
-at all, for every p, every r and every a*, and as well for ReLU experts.
-
-*Split*: the same in the dense regime, with either gate. Two atoms with the gate of the last true one have its expert in
-the shares 1/4 + t and 3/4 - t: all of these measures, with one atom more than the truth, have one function.
+at all, for every p, every r and every a*, and as well for ReLU experts. *Split*: the same in the dense regime, with
+either gate, by two atoms that have the last true expert in the shares 1/4 + t and 3/4 - t.
 
 A replicate is a truth drawn as in App. E.1. Nothing is fitted.
 """

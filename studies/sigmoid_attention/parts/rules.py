@@ -177,11 +177,7 @@ def slope_of_row(ds: xr.Dataset, claim: Claim, *, slower_at_most: float | None =
     ``slower_at_most``: as of :func:`ordered_series`. A verdict that hangs on replicates of the source that did not
     converge is none.
     """
-    arms = [arm for arm in (claim.arm, claim.versus) if arm]
-    for arm in arms:
-        if arm not in ds["arm"].values:
-            raise NoAnswerError(f"The arm {arm!r} is not part of this run.")
-    rows = [ds.sel(arm=arm).isel(replicate=0) for arm in arms]
+    rows = [ds.sel(arm=_there(ds, [arm])[0]).isel(replicate=0) for arm in (claim.arm, claim.versus) if arm]
     every, converged = (
         rows[0][name].values - (rows[1][name].values if claim.versus else 0.0)
         for name in ("slopes", "slopes_converged")
@@ -235,11 +231,8 @@ def entropy_added(ds: xr.Dataset, claim: Claim, *, arms: list[str]) -> Estimate:
     """
     sizes = np.sort(ds["epsilon"].values)[::-1]
     logs = np.log(1.0 / sizes)
-    slopes = []
-    for arm in _there(ds, arms):
-        entropy = ds["entropy"].sel(arm=arm).isel(replicate=0).sel(epsilon=sizes).values
-        slopes.append(float(np.polyfit(np.log(logs[1:]), np.log(np.diff(entropy) / np.diff(logs)), 1)[0]))
-    value = max(slopes)
+    each = (ds["entropy"].sel(arm=arm, epsilon=sizes).isel(replicate=0).values for arm in _there(ds, arms))
+    value = max(float(np.polyfit(np.log(logs[1:]), np.log(np.diff(h) / np.diff(logs)), 1)[0]) for h in each)
     note = f"{sizes.size} sizes from {sizes[0]:.2g} to {sizes[-1]:.2g}; a formula, the same in every draw"
     return Estimate(value, value, value, note, subject="The slope of what the entropy grows by", exact=True)
 
@@ -256,12 +249,12 @@ def printed_difference(ds: xr.Dataset, claim: Claim) -> Estimate:
 def in_favour(ds: xr.Dataset, claim: Claim, *, arms: list[str]) -> Estimate:
     """Return the share of the ``arms`` whose printed difference is not negative."""
     above = ds["difference"].sel(arm=_there(ds, arms)).isel(replicate=0).values >= 0
-    value = float(above.mean())
     note = f"{int(above.sum())} of {above.size} printed differences are not negative"
-    return Estimate(value, value, value, note, subject="The share", exact=True)
+    return Estimate(*[float(above.mean())] * 3, note, subject="The share", exact=True)
 
 
-def _there(ds: xr.Dataset, arms: list[str]) -> list[str]:
+def _there(ds: xr.Dataset, arms: Sequence[str]) -> list[str]:
+    """Return the arms of a run that fit some names or patterns."""
     if not (names := chosen(ds, arms)):
         raise NoAnswerError(f"No arm of this run matches {', '.join(arms)}.")
     return list(names)

@@ -24,9 +24,6 @@ from studies.sigmoid_attention.parts.expert_error import expert_errors, with_err
 
 EXPONENTS = {"eps^-2": -0.5, "eps^-4": -0.25, "exp(eps^(-1/tau))": 0.0}
 """Orders of Table 1 and the slope of the error against n that each of them means; 0: slower than any power."""
-EXPERTS = {"experts": "output", "eta": "eta", "eta_vanished": "eta_vanished", "eta_others": "eta_others"}
-"""Errors of the fitted experts, which are no variables of the results, and their names in
-``expert_error``. That of the table is ``experts``, of their outputs, as in equation (10)."""
 
 
 class Row(SettingsModel):
@@ -34,12 +31,8 @@ class Row(SettingsModel):
 
     study: str = Field(min_length=1, description="the study whose results are read")
     source_arm: str = Field(min_length=1, description="its arm")
-    loss: Literal["experts", "eta", "eta_vanished", "eta_others"] = Field(
-        "experts",
-        description="'experts': the largest error of the fitted experts' outputs to those of the nearest "
-        "representation of the truth; 'eta': that of their parameters, 'eta_vanished' and 'eta_others': of experts "
-        "that vanish there, and of the others",
-    )
+    loss: Literal["output", "eta", "eta_vanished", "eta_others"] = "output"
+    """The error of the fitted experts, see :func:`~.expert_error.errors_of`; of their outputs as in equation (10)."""
     order: Literal["eps^-2", "eps^-4", "exp(eps^(-1/tau))"] = Field(description="samples for an error eps, as printed")
     window: tuple[float, float] | None = Field(None, description="sizes n that count for the rate, both ends included")
 
@@ -133,7 +126,7 @@ def _series(source: Source, row: Row) -> tuple[xr.DataArray, xr.DataArray]:
     inside = computed.any("replicate")
     if row.window:
         inside &= (status["n"] >= row.window[0]) & (status["n"] <= row.window[1])
-    errors = expert_errors(source, row.source_arm)[EXPERTS[row.loss]]
+    errors = expert_errors(source, row.source_arm)[row.loss]
     found = [
         errors.where(counted).isel(n=np.flatnonzero(inside.values)).transpose("n", "replicate").reset_coords(drop=True)
         for counted in (computed, status == int(Status.CONVERGED))

@@ -12,8 +12,8 @@ import torch
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from moestat.training.decoder import CausalAttention, Decoder, Shape, alibi_slopes
-from studies.sigmoid_attention.parts.attention_lm import Sizes
+from moestat.training.decoder import CausalAttention, Decoder, alibi_slopes
+from studies.sigmoid_attention.parts.attention_lm import Sizes, llama
 
 
 def medians(passes: Mapping[str, Callable[[], object]], rounds: int, device: str) -> dict[str, float]:
@@ -52,11 +52,7 @@ class _Zeros:
 
 def timed_decoder(sizes: Sizes, vocabulary: int, *, dtype: torch.dtype, device: str) -> Decoder:
     """Return a Llama (sigmoid-attention paper, Table 3) with drawn weights, whose blocks have ``TimedAttention``."""
-    shape = Shape(
-        vocabulary, 1, sizes.blocks, sizes.width, sizes.heads, sizes.hidden,
-        positions="alibi", norm="rms", query_key_norm=True, activation="swiglu",
-    )  # fmt: skip
-    model = Decoder(shape, generator=_Zeros())  # type: ignore[arg-type]
+    model: Decoder = llama(sizes, vocabulary, _Zeros(), length=1)
     for block in model.blocks:
         block.attention = TimedAttention(block.attention)  # type: ignore[arg-type]
     model.to(device=device, dtype=dtype)
