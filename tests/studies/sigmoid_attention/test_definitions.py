@@ -1,14 +1,13 @@
 """The families of Definitions 1 to 4 counted by hand and by symbols."""
 
 import itertools
-from functools import partial
 
 import numpy as np
 import pytest
 from cells import computed
 
 from moestat.identify import evaluate
-from studies.sigmoid_attention.parts import definitions_as_printed, identifiability
+from studies.sigmoid_attention.parts import definitions_as_printed
 
 sp = pytest.importorskip("sympy")
 
@@ -66,23 +65,3 @@ def test_the_three_identities_hold_for_an_expert_that_is_any_function():
     slope = sp.diff(logistic, a11)
     opposite = slope.subs({v: -v for v in (a11, a12, a22, b1, b2, c)}, simultaneous=True)
     assert sp.simplify(slope - opposite) == 0
-
-
-run = partial(computed, identifiability, seed=5)
-
-
-@pytest.mark.parametrize(
-    ("settings", "verdict"),
-    [
-        ({"expert": "gelu", "score": "partial"}, 2),
-        ({"expert": "tanh"}, 1),
-        ({"expert": "polynomial", "power": 2, "score": "partial"}, 1),
-        ({"expert": "relu", "score": "partial", "outer_scale": True}, 0),
-    ],
-)
-def test_verdicts_are_codes(settings, verdict):
-    ds = run([0], **settings)
-    assert ds.verdict.item() == verdict and ds.short_of_strong.item() == 2 - verdict
-    assert ds.rate.item() == (-0.25 if verdict == 2 else 0)
-    assert ds.opposite.item() == 1  # sigma(s) + sigma(-s) = 1, whatever the expert
-    assert 0 < ds["rank"].item() < ds.functions.item()
