@@ -45,20 +45,19 @@ def expert_errors(source: Source, arm: str) -> xr.Dataset:
     truth.
     """
     ds = source.dataset
+    dims, coords = ("n", "replicate"), {name: ds[name].values for name in ("n", "replicate")}
     if arm in _stored(ds):
-        stored = {name: ds[STORED.format(name)].sel(arm=arm) for name in PARTS}
-        plain = {name: one.drop_vars(set(one.coords) - {"n", "replicate"}).drop_attrs() for name, one in stored.items()}
-        return xr.Dataset({name: one.transpose("n", "replicate") for name, one in plain.items()})
+        stored = {name: ds[STORED.format(name)].sel(arm=arm).transpose(*dims).values for name in PARTS}
+        return xr.Dataset({name: (dims, values) for name, values in stored.items()}, coords=coords)
     known = json.loads(ds.attrs.get("settings", "{}"))
     if "theta" not in ds.data_vars or arm not in known:
-        raise InputError(
-            f"{source.path} holds no parameters, or not the settings, of the arm {arm!r}: {source.command}"
-        )
+        what = f"no parameters, or not the settings, of the arm {arm!r}"
+        raise InputError(f"{source.path} holds {what}: {source.command}")
     settings = Settings(n=int(ds["n"].values[0]), **known[arm])
     model = settings.problem.fitted
     if not settings.problem.contains_truth:
         raise InputError(f"{source.path}: the fitted model of the arm {arm!r} does not contain the truth")
-    kept = ("n", "replicate", "atom", "coordinate")
+    kept = (*dims, "atom", "coordinate")
     theta = ds["theta"].sel(arm=arm)
     theta = theta.squeeze([d for d in theta.dims if d not in kept and theta.sizes[d] == 1], drop=True).transpose(*kept)
     own = theta.values[:, :, : settings.n_fitted, : model.atom_size]
@@ -82,8 +81,7 @@ def expert_errors(source: Source, arm: str) -> xr.Dataset:
         "code": ERRORS_VERSION,
     }
     errors = cached("expert-errors", identity, compute)
-    coords = {name: ds[name].values for name in ("n", "replicate")}
-    return xr.Dataset({name: (("n", "replicate"), errors[name]) for name in PARTS}, coords=coords)
+    return xr.Dataset({name: (dims, errors[name]) for name in PARTS}, coords=coords)
 
 
 def with_errors(source: Source, arms: Sequence[str]) -> xr.Dataset:

@@ -30,7 +30,7 @@ from moestat.losses.minimisers import L3_infimum
 from moestat.models import experts, gates
 from moestat.models.experts import HOMOGENEOUS, Expert
 from moestat.models.regression import Model
-from moestat.models.truths import ground_truth
+from moestat.models.truths import Regime, ground_truth
 from moestat.replicates import Row, Streams, each
 from studies.sigmoid_attention.parts.constant_gate import hidden_pair
 
@@ -73,7 +73,8 @@ class Settings(SettingsModel):
 
 def _drawn(s: Settings, model: Model, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw a truth; every ReLU is on at 5 % of the points at least, and off at as many: else it is linear, or 0."""
-    n_true, regime = 2 if s.family == "softmax pair" else s.n_true, "sparse" if s.family in SPARSE else "dense"
+    n_true = 2 if s.family == "softmax pair" else s.n_true
+    regime: Regime = "sparse" if s.family in SPARSE else "dense"
     while True:
         truth = ground_truth(model, n_true, regime, rng, n_sparse=SPARSE.get(s.family, 1))
         on = np.mean(truth[:, model.eta] @ experts.expert_features(x) > 0, axis=1)

@@ -164,7 +164,9 @@ def _of_one_truth(batch: Batch, device: Device) -> xr.Dataset:
         coords={"replicate": np.asarray(batch.replicates, dtype=np.int64)},
     )
     dataset = dataset.assign(target.lines(settings.n))
-    dataset["bound_rmse"] = rate_bound(settings)
+    # Proposition 1 with the constant that dimensions suggest, of p fitted parameters
+    size, n = problem.n_fitted * problem.fitted.atom_size, settings.n
+    dataset["bound_rmse"] = float(np.sqrt(settings.noise_variance * size * np.log(n) / n))
     dataset["bound_rmse"].attrs["long_name"] = "sqrt(v p log n / n)"
     dataset.attrs |= {"target": target.description, "start_policy": policy(settings, target)}
     if target.fisher_at_one:
@@ -268,12 +270,6 @@ def _of_sgd(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, setti
         "train_loss": loss,
         "gradient": np.abs(gradient).max(axis=(-2, -1)),
     }
-
-
-def rate_bound(settings: Settings) -> float:
-    """Return sqrt(v p log n / n), p fitted parameters: Proposition 1 with the constant that dimensions suggest."""
-    parameters = settings.n_fitted * settings.problem.fitted.atom_size
-    return float(np.sqrt(settings.noise_variance * parameters * np.log(settings.n) / settings.n))
 
 
 LEAST = ("fisher_rank", "pseudo_found", "pseudo_searched")

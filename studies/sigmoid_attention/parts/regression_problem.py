@@ -20,13 +20,13 @@ line and the widths of the near-minimisers are those of noise of one variance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 from scipy.stats import qmc
 
@@ -164,23 +164,13 @@ class Problem:
 
     def true_parameters(self, study_seed: int) -> np.ndarray:
         """Return the truth (N*, P), in the coordinates of the true model."""
-        return true_parameters(self.data_identity, study_seed)
+        if self.atoms:
+            return np.array(self.atoms, dtype=np.float64)
+        return draw_truth(self.truth, self.n_true, self.regime, study_seed, self.draw)
 
     def evaluation_points(self, log2: int) -> np.ndarray:
         """Return 2**log2 points (n, d) that stand for the law of x."""
         return evaluation_points(self.truth.d, log2, self.law_of_x)
-
-
-def true_parameters(data: Mapping[str, Any], study_seed: int) -> np.ndarray:
-    """Return the truth (N*, P) of ``Problem.data_identity``: the given atoms, or the draw of that number."""
-    if data.get("atoms"):
-        return np.array(data["atoms"], dtype=np.float64)
-    return draw_truth(true_model(data), data["n_true"], data["regime"], study_seed, data.get("draw", 0))
-
-
-def true_model(data: Mapping[str, Any]) -> Model:
-    """Return the true model of ``Problem.data_identity``."""
-    return Model(data["gate"], data["score"], data["expert"], data["d"], data["power"])
 
 
 def draw_truth(
@@ -224,20 +214,10 @@ def _name_or_path(value: str, info: ValidationInfo) -> str:
     return value
 
 
-def _own_path(value: str) -> str:
-    """Accept the import path of one of the user's own functions, or nothing."""
-    if value and not own.is_path(value):
+def _own_path(value: Any) -> Any:
+    """Accept the import path of one of the user's own functions, or nothing; or what is no text."""
+    if isinstance(value, str) and value and not own.is_path(value):
         raise ValueError(f"it is {value!r}; it must be an import path, 'module:function', or empty")
-    return value
-
-
-def _atoms_or_path(value: Any) -> Any:
-    """Accept rows of numbers, or the import path of a function that returns them."""
-    if isinstance(value, str):
-        return _own_path(value)
-    rows = isinstance(value, list | tuple) and all(isinstance(row, list | tuple) for row in value)
-    if not rows or any(isinstance(v, bool) or not isinstance(v, int | float) for row in value for v in row):
-        raise ValueError("it must be rows of numbers, one for each atom, or an import path, 'module:function'")
     return value
 
 
@@ -263,7 +243,7 @@ class Settings(SettingsModel):
     expert: OwnOrNamed = Field("relu", description="relu, gelu, linear, polynomial, or one's own: module:function")
     power: int = Field(1, ge=1, le=4, description="degree of a polynomial expert")
     regime: Literal["dense", "sparse"] = Field("dense", description="sparse: the gates of two experts vanish")
-    truth: Annotated[list[list[float]] | str, BeforeValidator(_atoms_or_path)] = ""
+    truth: Annotated[list[list[float]] | str, AfterValidator(_own_path)] = ""
     """An explicit truth: rows c, b, A, a, beta, or a function, module:function; empty: drawn from the study's seed."""
     law_of_x: OwnPath = Field("", description="a function of one's own, module:function; empty: uniform on [-1, 1]^d")
     noise_variance: float = Field(0.01, ge=0, description="of the responses")

@@ -33,7 +33,7 @@ from moestat.losses.sandwich import sandwich_line
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.sentences import counted
-from studies.sigmoid_attention.parts.regression_problem import Problem, embed, law_points, true_model, true_parameters
+from studies.sigmoid_attention.parts.regression_problem import Problem, draw_truth, embed, law_points
 
 SEARCH_RADIUS = 0.05  # standard deviation per coordinate of the starts near the truth in the search for pseudo-truths
 SEARCH_VERSION = 1  # of cached pseudo-truths: to be raised when their numbers change
@@ -215,8 +215,8 @@ def shipped(identity: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
         return None
     with np.load(file, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
-    truth_model, truth = true_model(identity["data"]), true_parameters(identity["data"], identity["seed"])
-    model, points = fitted_model(identity), points_of(identity)(identity["polish_log2"], "polish")
+    truth_model, truth, model, points_of = parts_of(identity)
+    points = points_of(identity["polish_log2"], "polish")
     smooth = LADDER[-1] if model.expert == "relu" else 0.0
     values = truth_model.predict(truth, points)
     problem = Moments(model, arrays["theta"].shape[1], points[None], values[None], "double")
@@ -243,15 +243,14 @@ def search(
 
     Returns what :func:`compute_pseudo_truths` does.
     """
-    truth_model, truth = true_model(identity["data"]), true_parameters(identity["data"], identity["seed"])
-    fitted = fitted_model(identity)
+    truth_model, truth, fitted, points = parts_of(identity)
 
     def target(x: np.ndarray) -> np.ndarray:
         return truth_model.predict(truth, x)
 
     starts = _starts(truth_model, truth, fitted, identity)
     options = {name: identity[name] for name in ("box", "points_log2", "polish_log2")}
-    options |= {"device": device, "points": points_of(identity)}
+    options |= {"device": device, "points": points}
     if identity.get("search") == "global":
         key = streams.key(what="pseudo-truth search", d=fitted.d, n_true=len(truth), n_fitted=identity["n_fitted"])
         own_seed = identity["seed"] if seed is None else seed
@@ -265,18 +264,20 @@ def search(
     }
 
 
-def fitted_model(identity: Mapping[str, Any]) -> Model:
-    """Return the fitted model of a :func:`prerequisite`."""
-    data = identity["data"]
-    return Model(identity["gate"], identity["score"], data["expert"], data["d"], data["power"])
+def parts_of(identity: Mapping[str, Any]) -> tuple[Model, np.ndarray, Model, Points]:
+    """Return what a :func:`prerequisite` names: true model, truth (N*, P), fitted model, and points of the law of x.
 
-
-def points_of(identity: Mapping[str, Any]) -> Points:
-    """Return the points of a :func:`prerequisite` that stand for the law of x: Sobol points, or draws of an own law."""
+    Points are Sobol points, or draws of an own law.
+    """
     data = identity["data"]
-    if data.get("law_of_x"):
-        return partial(law_points, data["law_of_x"], data["d"])
-    return of_cube(data["d"])
+    of_both = (data["expert"], data["d"], data["power"])
+    true, fitted = (Model(one["gate"], one["score"], *of_both) for one in (data, identity))
+    if "atoms" in data:
+        truth = np.array(data["atoms"], dtype=np.float64)
+    else:
+        truth = draw_truth(true, data["n_true"], data["regime"], identity["seed"], data.get("draw", 0))
+    law = data.get("law_of_x")
+    return true, truth, fitted, partial(law_points, law, data["d"]) if law else of_cube(data["d"])
 
 
 def _starts(truth_model: Model, truth: np.ndarray, fitted: Model, identity: Mapping[str, Any]) -> np.ndarray:

@@ -250,7 +250,8 @@ def in_favour(ds: xr.Dataset, claim: Claim, *, arms: list[str]) -> Estimate:
     """Return the share of the ``arms`` whose printed difference is not negative."""
     above = ds["difference"].sel(arm=_there(ds, arms)).isel(replicate=0).values >= 0
     note = f"{int(above.sum())} of {above.size} printed differences are not negative"
-    return Estimate(*[float(above.mean())] * 3, note, subject="The share", exact=True)
+    value = float(above.mean())
+    return Estimate(value, value, value, note, subject="The share", exact=True)
 
 
 def _there(ds: xr.Dataset, arms: Sequence[str]) -> list[str]:

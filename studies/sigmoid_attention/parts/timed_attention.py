@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -42,17 +44,10 @@ def _seconds(one_pass: Callable[[], object], device: str) -> float:
     return time.perf_counter() - begin
 
 
-class _Zeros:
-    """In place of a generator: a billion numbers are drawn where they are used."""
-
-    @staticmethod
-    def standard_normal(shape: tuple[int, ...]) -> np.ndarray:
-        return np.zeros(shape, dtype=np.float32)
-
-
 def timed_decoder(sizes: Sizes, vocabulary: int, *, dtype: torch.dtype, device: str) -> Decoder:
     """Return a Llama (sigmoid-attention paper, Table 3) with drawn weights, whose blocks have ``TimedAttention``."""
-    model: Decoder = llama(sizes, vocabulary, _Zeros(), length=1)
+    zeros = SimpleNamespace(standard_normal=partial(np.zeros, dtype=np.float32))  # a billion numbers are drawn below
+    model: Decoder = llama(sizes, vocabulary, zeros, length=1)
     for block in model.blocks:
         block.attention = TimedAttention(block.attention)  # type: ignore[arg-type]
     model.to(device=device, dtype=dtype)

@@ -153,8 +153,7 @@ def test_the_paper_s_own_problem_finds_its_shipped_pseudo_truths(expert):
     wanted = regression_targets.prerequisite(settings.problem, study.seed)
     with np.load(regression_targets.file_of(wanted)) as shipped:
         theta, rmse = shipped["theta"][0], shipped["rmse"][0]
-    x = regression_targets.points_of(wanted)(12, "fresh")
-    distance = settings.problem.fitted.predict(theta, x) - settings.problem.truth.predict(
-        settings.problem.true_parameters(study.seed), x
-    )
+    true, truth, fitted, points = regression_targets.parts_of(wanted)
+    x = points(12, "fresh")
+    distance = fitted.predict(theta, x) - true.predict(truth, x)
     assert np.sqrt(np.mean(distance**2)) == pytest.approx(rmse, rel=0.05)
