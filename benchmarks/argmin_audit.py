@@ -34,7 +34,7 @@ RESULTS = Path(__file__).parent / "results" / "argmin_audit.csv"
 SEED = 4711
 COLUMNS = [
     *("arm", "n", "replicate", "lower_by", "log_n", "agreed"),
-    *("L3", "L3_near_high", "L3_again", "won", "found", "ends", "cpu_seconds"),
+    *("L3", "L3_again", "won", "found", "ends", "cpu_seconds"),
 ]
 
 
@@ -63,7 +63,7 @@ def again(cell: Cell, record: xr.Dataset, replicate: int, times: float) -> dict[
     lower = 2 * n * (float(fitted["train_loss"]) - float(other.fit.loss[0])) / settings.noise_variance
     losses = score(problem, target, other.fit.theta, settings.evaluation_log2)
     values = [cell.arm, n, replicate, round(lower, 3), round(float(np.log(n)), 3), int(fitted["search_agreed"])]
-    values += [round(float(v), 4) for v in (fitted["L3"], fitted["L3_near_high"], losses["L3"][0])]
+    values += [round(float(v), 4) for v in (fitted["L3"], losses["L3"][0])]
     values += [other.kind, other.found, len(other.loss), round(time.process_time() - began, 1)]
     return dict(zip(COLUMNS, values, strict=True))
 

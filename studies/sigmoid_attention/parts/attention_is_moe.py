@@ -10,14 +10,12 @@ q = x W_Q + b_Q and k = x W_K + b_K the score is fully quadratic,
 
 .. math:: s_{ij} = \kappa \big( x_i W_Q W_K' x_j' + x_i W_Q b_K' + x_j W_K b_Q' + b_Q b_K' \big) + m_{ij},
 
-kappa being the scale (1 / sqrt(d_k) in most layers) and m_ij what is added to the logits: a position bias, or
--log n in sigmoid attention (eq. 85). Without biases b = 0: the score is partially quadratic. Only the symmetric part
-of A = kappa E_i W_Q W_K' E_j' enters.
+kappa being the scale and m_ij what is added to the logits: a position bias, or -log n in sigmoid attention (eq. 85).
+Without biases b = 0: the score is partially quadratic. Only the symmetric part of A = kappa E_i W_Q W_K' E_j' enters.
 
 A replicate is a random layer and a random sequence. Every row of the layer's output is computed twice: as attention,
 and by the mixture from the atoms (A, b, c, a, beta) alone. Deviations are in units in the last place of the sum of the
-absolute terms, sum_j g_j (1 + |s|_j) |h|_j, |s| and |h| with every factor's absolute value: what rounding of one
-operation can do to the result, whatever cancels.
+absolute terms, sum_j g_j (1 + |s|_j) |h|_j: what rounding of one operation can do, whatever cancels.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from moestat.models.regression import Model
 from moestat.sentences import counted
 from moestat.status import Status
 from studies.sigmoid_attention.parts.regression_problem import Problem, Settings, embed, law_of_noise, law_of_x
-from studies.sigmoid_attention.parts.regression_scores import bands, score, score_L3
+from studies.sigmoid_attention.parts.regression_scores import score, score_L3, worst
 from studies.sigmoid_attention.parts.regression_targets import (
     Target,
     compute_pseudo_truths,
@@ -53,13 +53,12 @@ def prepare(prerequisite: dict, *, device: Device) -> None:
 def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.Dataset:
     """Fit and score the replicates of one cell.
 
-    Losses (``L1`` ... ``rmse``), the same at the start (``start_L1`` ...), solver diagnostics, the fitted parameters
-    ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``), the bound of the
-    function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). With ``scores = "L3"`` there
-    are the losses of :func:`~.regression_scores.score_L3` at the end alone, and beside them ``moved``, the distance
-    from start to end, and ``line_L3``, the Fisher line of the own truth. After a global search also its record
-    (``search_*``) and the bands of near-minimisers (``<loss>_near_low``, ..., :func:`~.regression_scores.bands`); the
-    start is then the first local one.
+    Losses (:func:`~.regression_scores.score`), the same at the start (``start_L1`` ...), solver diagnostics, the fitted
+    parameters ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``), the bound
+    of the function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). With ``scores =
+    "L3"`` there are the losses of :func:`~.regression_scores.score_L3` at the end alone, ``moved``, the distance from
+    start to end, and ``line_L3``, the Fisher line of the own truth. After a global search also its record
+    (``search_*``) and :func:`~.regression_scores.worst`; the start is then the first local one.
     """
     settings = Settings(**cell.settings)
     if settings.truths == 1:
@@ -202,7 +201,7 @@ def _fitted(batch: Batch, x: Array, y: Array, starts: Array) -> tuple[np.ndarray
         searches = _searched(batch, x, y, to_numpy(starts))
         fit = Fit(**{f.name: np.concatenate([getattr(one.fit, f.name) for one in searches]) for f in fields(Fit)})
         known = _of_least_squares(fit) | _of_search(searches, s.noise_variance)
-        return to_numpy(fit.theta), first, known | bands(batch.problem, batch.target, s.n, s.evaluation_log2, searches)
+        return to_numpy(fit.theta), first, known | worst(batch.problem, batch.target, s.n, s.evaluation_log2, searches)
     fit = least_squares(model, x, y, starts, box=s.box, max_iterations=s.max_iterations, precision=s.precision)
     chosen = to_numpy(starts)[np.arange(len(first)), to_numpy(fit.start)]
     return to_numpy(fit.theta), chosen, _of_least_squares(fit)
@@ -231,21 +230,15 @@ def _searched(batch: Batch, x: Array, y: Array, starts: np.ndarray) -> list[Sear
 
 
 def _of_search(searches: Sequence[Search], noise_variance: float) -> dict[str, np.ndarray]:
-    """Return what the searches saw.
-
-    Per replicate ``search_found`` (how many independent starts ended at the best minimum), ``search_distinct``
-    (different minima), ``search_ends``, ``search_lower_left`` (the chance that something lower is left),
-    ``search_agreed``, ``search_gain`` (over the local fit, in the residual sum of squares divided by the noise
-    variance), and ``search_local_loss``.
-    """
+    """Return what the searches saw, one number for each replicate."""
     unit = noise_variance if noise_variance > 0 else np.nan
     known = {
-        "found": [s.found for s in searches],
-        "distinct": [s.distinct for s in searches],
+        "found": [s.found for s in searches],  # independent starts that ended at the best minimum
+        "distinct": [s.distinct for s in searches],  # minima
         "ends": [len(s.loss) for s in searches],
-        "lower_left": [s.lower_left for s in searches],
+        "lower_left": [s.lower_left for s in searches],  # the chance of it
         "agreed": [int(s.agreed) for s in searches],
-        "gain": [s.gain / unit for s in searches],
+        "gain": [s.gain / unit for s in searches],  # over the local fit, in the residual sum of squares
         "local_loss": [float(np.min(s.loss[s.end_kind == "local"])) for s in searches],
     }
     return {f"search_{name}": np.asarray(values) for name, values in known.items()}

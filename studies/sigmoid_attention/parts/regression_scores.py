@@ -16,8 +16,8 @@ from studies.sigmoid_attention.parts.regression_problem import Problem, evaluati
 from studies.sigmoid_attention.parts.regression_targets import Target
 
 Losses = dict[str, np.ndarray]
-BANDS = ("L1", "L2_1", "L2_2", "L3", "Lsm", "L4", "L5", "quotient", "matched", "nearest_expert", "rmse", "rmse_pseudo")
-"""Losses that get a band: lowest and highest value over the near-minimisers that the search saw."""
+WORST = ("L1", "L2_1", "L2_2", "L3", "Lsm", "L4", "L5", "quotient", "matched", "nearest_expert", "rmse", "rmse_pseudo")
+"""Losses whose highest value over the near-minimisers of a global search is kept."""
 
 
 def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: int) -> Losses:
@@ -52,10 +52,9 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
 def score_L3(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: int) -> Losses:
     """Return the loss of Fig. 1 alone, in both readings of it, and the function error, one array (R,) each.
 
-    ``problem``, ``target``, ``theta``, ``evaluation_log2``: as of :func:`score`.
-
-    Returns ``L3`` to the set of population minimisers, which Theorem 3 bounds; ``L3_to_truth`` to the truth itself with
-    its N* atoms, as the legend of Fig. 1 writes it (to pseudo-truths, which have N atoms, it is ``L3``); ``rmse``.
+    With the arguments of :func:`score`: ``L3`` to the set of population minimisers, which Theorem 3 bounds;
+    ``L3_to_truth`` to the truth itself with its N* atoms, as the legend of Fig. 1 writes it (to pseudo-truths, which
+    have N atoms, it is ``L3``); ``rmse``.
     """
 
     def losses_of(usable: np.ndarray) -> Losses:
@@ -90,11 +89,10 @@ def per_atom(blocks: Mapping[str, np.ndarray], n_fitted: int) -> Losses:
     Sums over cells grow with the number of atoms in them, so the rates of the two kinds (n^(-1/4) and n^(-1/2) in
     section 4.1.1 of sigmoid-attention) are read off means over atoms. As in equation (9), c counts in exact cells only.
 
-    ``blocks`` (R,): from :func:`moestat.losses.voronoi.blocks`; ``n_fitted``: number N of fitted atoms.
-
-    Returns ``over_atom``: mean of ||dA|| + ||db|| + ||deta|| over the fitted atoms in cells with two or more atoms;
-    ``exact_atom``: mean of ||dA|| + ||db|| + |dc| + ||deta|| over those in cells with one; and the same of every block
-    alone: ``A_over_atom``, ``A_exact_atom``, ... NaN where there is no such cell.
+    From :func:`moestat.losses.voronoi.blocks` (R,) and the number N of fitted atoms ``over_atom``: mean of ||dA|| +
+    ||db|| + ||deta|| over the fitted atoms in cells with two or more atoms; ``exact_atom``: mean of ||dA|| + ||db|| +
+    |dc| + ||deta|| over those in cells with one; and the same of every block alone: ``A_over_atom``, ``A_exact_atom``,
+    ... NaN where there is no such cell.
     """
     exact_count = blocks["cells_exact"]
     out: Losses = {}
@@ -106,28 +104,19 @@ def per_atom(blocks: Mapping[str, np.ndarray], n_fitted: int) -> Losses:
     return out
 
 
-def bands(problem: Problem, target: Target, n: int, evaluation_log2: int, searches: Sequence[Search]) -> Losses:
-    """Return the lowest and highest loss over the near-minimisers of every replicate.
+def worst(problem: Problem, target: Target, n: int, evaluation_log2: int, searches: Sequence[Search]) -> Losses:
+    """Return ``<loss>_wide_high``, the highest value over the near-minimisers of every search, for losses of ``WORST``.
 
-    For every loss of ``BANDS`` that the problem has ``<loss>_near_low`` and ``_near_high`` (excess of at most v
-    log n in the residual sum of squares), ``<loss>_wide_low`` and ``_wide_high`` (v p); and how many points these are
-    over, ``near_count`` and ``wide_count``. The widths are those of :mod:`moestat.fit.end_points`.
+    These are the end points whose residual sum of squares exceeds the least by at most v p, p parameters; see
+    :mod:`moestat.fit.end_points`.
     """
-    widths = end_points.excesses(problem.noise_variance, n, problem.n_fitted * problem.fitted.atom_size)
-    close = {name: [end_points.near(s.loss, n, excess) for s in searches] for name, excess in widths.items()}
-    wide = close["wide"] if widths["wide"] >= widths["log"] else close["log"]
-    points = np.concatenate([s.ends[chosen] for s, chosen in zip(searches, wide, strict=True)])
+    excess = end_points.excesses(problem.noise_variance, n, problem.n_fitted * problem.fitted.atom_size)["wide"]
+    near = [end_points.near(s.loss, n, excess) for s in searches]
+    points = np.concatenate([s.ends[chosen] for s, chosen in zip(searches, near, strict=True)])
     losses = score(problem, target, points, evaluation_log2)
-    owner = np.repeat(np.arange(len(searches)), [chosen.sum() for chosen in wide])
-    out: Losses = {}
-    for label, name in (("near", "log"), ("wide", "wide")):
-        member = np.concatenate([one[chosen] for one, chosen in zip(close[name], wide, strict=True)])
-        out[f"{label}_count"] = np.bincount(owner[member], minlength=len(searches))
-        for loss in (loss for loss in BANDS if loss in losses):
-            own = [losses[loss][(owner == k) & member] for k in range(len(searches))]
-            out[f"{loss}_{label}_low"] = np.array([np.min(values) for values in own])
-            out[f"{loss}_{label}_high"] = np.array([np.max(values) for values in own])
-    return out
+    last = np.cumsum([chosen.sum() for chosen in near])[:-1]
+    each = {name: np.split(losses[name], last) for name in WORST if name in losses}
+    return {f"{name}_wide_high": np.array([np.max(values) for values in own]) for name, own in each.items()}
 
 
 def _rmse(problem: Problem, target: Target, theta: np.ndarray, log2: int) -> np.ndarray:

@@ -207,8 +207,8 @@ def file_of(identity: Mapping[str, Any]) -> Path:
 def shipped(identity: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
     """Return the shipped list of a problem, or None where there is none, or its best is not to be trusted.
 
-    What is read is not believed: loss, gradient and Newton decrement are computed again on the points of the final
-    polish. What is no minimum there is left out.
+    Loss, gradient and Newton decrement are computed again on the points of the final polish; what is no minimum there
+    is left out.
     """
     file = file_of(identity)
     if not file.is_file():
@@ -235,13 +235,10 @@ def shipped(identity: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
 def search(
     identity: Mapping[str, Any], *, budget: Budget | None = None, seed: int | None = None, device: Device = "cpu"
 ) -> dict[str, np.ndarray]:
-    """Search the pseudo-truths that ``identity`` names.
+    """Search the pseudo-truths that ``identity`` names, and return what :func:`compute_pseudo_truths` does.
 
-    ``identity``: from :func:`prerequisite`; other ``starts`` or ``points_log2`` make a larger search of the same
-    problem. ``budget``: of a global search. ``seed``: of the starts that a global search draws; that of ``identity`` if
-    left out.
-
-    Returns what :func:`compute_pseudo_truths` does.
+    Other ``starts`` or ``points_log2`` than those of :func:`prerequisite` make a larger search of the same problem;
+    ``budget`` is that of a global search, and ``seed`` that of the starts it draws, else that of ``identity``.
     """
     truth_model, truth, fitted, points = parts_of(identity)
 
@@ -281,19 +278,14 @@ def parts_of(identity: Mapping[str, Any]) -> tuple[Model, np.ndarray, Model, Poi
 
 
 def _starts(truth_model: Model, truth: np.ndarray, fitted: Model, identity: Mapping[str, Any]) -> np.ndarray:
-    """Starts of the search: the truth's coordinates with the other gate, perturbed, and draws from the law of truths.
-
-    Half of the starts are of each kind; one that is near the truth comes first.
-    """
+    """Start half of the search at the truth's numbers with the other gate, perturbed, half at draws of the truths."""
     key = streams.key(what="pseudo-truth starts", d=fitted.d, n_true=len(truth), n_fitted=identity["n_fitted"])
     rng = streams.generator(identity["seed"], key, 0, "start")
     near = near_truth(truth_model, truth, fitted, identity["n_fitted"])
-    starts = []
-    for k in range(identity["starts"]):
-        if k % 2 == 0:
-            starts.append(perturb(near, SEARCH_RADIUS, rng))
-        else:
-            starts.append(truths.ground_truth(fitted, identity["n_fitted"], "dense", rng))
+    starts = [
+        truths.ground_truth(fitted, identity["n_fitted"], "dense", rng) if k % 2 else perturb(near, SEARCH_RADIUS, rng)
+        for k in range(identity["starts"])
+    ]
     return np.clip(np.stack(starts), -identity["box"], identity["box"])
 
 

@@ -125,21 +125,18 @@ class TimedAttention(torch.nn.Module):
             with sdpa_kernel([SDPBackend.FLASH_ATTENTION if half else SDPBackend.MATH]):
                 return F.scaled_dot_product_attention(q, k, v, is_causal=q.shape[2] > 1)
         if self.kernel.endswith("one pass"):
-            return self._in_one_pass(q, k, v)
+            from studies.sigmoid_attention.parts import one_pass_attention
+
+            function = self.kernel.split()[0]
+            tile = one_pass_attention.tuned(function, tuple(q.shape), q.dtype)
+            shift = -math.log(self.length) if function == "sigmoid" else 0.0
+            return one_pass_attention.attend(q, k, v, self.shared["slopes"], function, shift=shift, tile=tile)
         batch, heads, queries, size = q.shape
         rows = batch * heads
         q, k, v = (part.reshape(rows, -1, size) for part in (q, k, v))
         scores = torch.baddbmm(self._bias(batch, queries), q, k.transpose(1, 2), alpha=size**-0.5)
         weights = scores.softmax(dim=-1) if self.kernel == "softmax" else scores.sigmoid()
         return torch.bmm(weights, v).view(batch, heads, queries, size)
-
-    def _in_one_pass(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        from studies.sigmoid_attention.parts import one_pass_attention
-
-        function = self.kernel.split()[0]
-        tile = one_pass_attention.tuned(function, tuple(q.shape), q.dtype)
-        shift = -math.log(self.length) if function == "sigmoid" else 0.0
-        return one_pass_attention.attend(q, k, v, self.shared["slopes"], function, shift=shift, tile=tile)
 
     def _bias(self, batch: int, queries: int) -> torch.Tensor:
         """Return what is added to the scores of the last queries (batch * heads, queries, length), made once."""

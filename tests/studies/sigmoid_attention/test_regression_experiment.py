@@ -8,7 +8,7 @@ from cells import cell_of, computed
 
 from moestat.study import load
 from studies.sigmoid_attention.parts import regression, regression_targets
-from studies.sigmoid_attention.parts.regression_scores import BANDS
+from studies.sigmoid_attention.parts.regression_scores import WORST
 
 SMALL = {"n": 400, "d": 2, "n_true": 2, "n_fitted": 3, "truth_gate": "sigmoid", "fitted_gate": "sigmoid"}
 SMALL |= {"expert": "linear", "evaluation_log2": 10, "pseudo_points_log2": 10, "pseudo_polish_log2": 11}
@@ -107,18 +107,15 @@ def test_the_search_starts_from_the_local_fit_and_is_never_above_it():
     gain = 2 * 300 * (local["train_loss"] - searched["train_loss"]) / 0.01
     np.testing.assert_allclose(searched["search_gain"], gain, atol=1e-9)
     np.testing.assert_array_equal(searched["start_L3"], local["start_L3"])
-    assert "L3_near_low" not in local and "search_found" not in local
+    assert "L3_wide_high" not in local and "search_found" not in local
 
 
-def test_bands_hold_the_loss_at_the_best_point_and_widen():
+def test_the_worst_near_minimiser_is_no_better_than_the_best_point():
     ds = run(range(2), **SEARCH | {"search_effort": 0.15}, truth_gate="softmax", n_true=3, n_fitted=4)
-    assert np.all(ds["near_count"] >= 1) and np.all(ds["near_count"] <= ds["wide_count"])
-    for loss in (loss for loss in BANDS if loss in ds):
-        assert np.all(ds[f"{loss}_near_low"] <= ds[loss] + 1e-12), loss
-        assert np.all(ds[loss] <= ds[f"{loss}_near_high"] + 1e-12), loss
-        assert np.all(ds[f"{loss}_wide_low"] <= ds[f"{loss}_near_low"]), loss
-        assert np.all(ds[f"{loss}_near_high"] <= ds[f"{loss}_wide_high"]), loss
-    assert "L3_near_high" in ds and "quotient_wide_low" in ds
+    kept = [loss for loss in WORST if loss in ds]
+    assert {"L3", "quotient", "rmse_pseudo"} <= set(kept)
+    for loss in kept:
+        assert np.all(ds[loss] <= ds[f"{loss}_wide_high"] + 1e-12), loss
 
 
 def test_shipped_pseudo_truths_are_verified_before_they_are_used(tmp_path, monkeypatch):
