@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from moestat.fit.global_search import Budget
-from moestat.runner.begin import make_plan
+from moestat.runner import plan
 from moestat.runner.request import Request
 from studies.sigmoid_attention.parts import regression, regression_targets
 from studies.sigmoid_attention.parts.regression_problem import Settings
@@ -61,7 +61,7 @@ def keep(study: str, preset: str) -> None:
     """Write the files of all problems of a study's preset, as the study itself searches them."""
     identities = {
         json.dumps(identity, sort_keys=True): identity
-        for planned in make_plan(Request(study, preset)).cells
+        for planned in plan.of(Request(study, preset)).cells
         for identity in regression.prerequisites(planned.cell)
     }
     for identity in identities.values():
