@@ -109,6 +109,11 @@ def flat_share(weight: float) -> float:
     return float(brentq(lambda share: fourth_order(weight, share), LEAST_SHARE, 0.5 - 1e-6, xtol=1e-15))
 
 
+def with_pair(truth: np.ndarray, pair: np.ndarray) -> np.ndarray:
+    """Put pairs of atoms (T, 2, P) in the place of the last true one; returns (T, N* + 1, P)."""
+    return np.concatenate([np.repeat(truth[None, :-1], len(pair), axis=0), pair], axis=1)
+
+
 def hidden_pair(model: Model, truth: np.ndarray, direction: np.ndarray, share: float, t: np.ndarray) -> np.ndarray:
     """Fit the last true atom, of constant gate, by the pair of :func:`pair_scores` along u = ``direction`` (d,).
 
@@ -121,7 +126,7 @@ def hidden_pair(model: Model, truth: np.ndarray, direction: np.ndarray, share: f
     pair[..., 0] = c
     pair[..., model.b] = (t[:, None] * beta)[..., None] * direction
     pair[..., model.a_matrix] = (t[:, None] ** 2 * alpha)[..., None] * square
-    return np.concatenate([np.repeat(truth[None, :-1], len(t), axis=0), pair], axis=1)
+    return with_pair(truth, pair)
 
 
 def smallest_curvature(weights: np.ndarray) -> np.ndarray:

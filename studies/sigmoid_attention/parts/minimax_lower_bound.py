@@ -31,6 +31,7 @@ from moestat.models.experts import HOMOGENEOUS, Expert
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
 from moestat.replicates import Row, Streams, each
+from studies.sigmoid_attention.parts.constant_gate import with_pair
 
 VERSION = 1
 
@@ -75,7 +76,7 @@ def sequence(model: Model, truth: np.ndarray, t: np.ndarray, version: str) -> np
 
     ``split`` measures are compared with that of t = 0.
     """
-    pair = np.repeat(np.repeat(truth[None, -1:], len(t), axis=0), 2, axis=1)
+    pair = np.tile(truth[-1], (len(t), 2, 1))
     if version == "split":
         shares = np.stack([0.25 + t, 0.75 - t], axis=1)
         if model.gate == "softmax":  # the two atoms share the weight of one, so that the experts are twice the shares
@@ -90,7 +91,7 @@ def sequence(model: Model, truth: np.ndarray, t: np.ndarray, version: str) -> np
         else:
             rest = (2.0 - (1.0 + t) ** model.power) ** (1.0 / model.power)
             pair[..., model.eta] *= np.stack([1.0 + t, rest], axis=1)[..., None]
-    return np.concatenate([np.repeat(truth[None, :-1], len(t), axis=0), pair], axis=1)
+    return with_pair(truth, pair)
 
 
 def le_cam(loss: np.ndarray, distance: np.ndarray, n: np.ndarray, noise_variance: float, r: float) -> np.ndarray:

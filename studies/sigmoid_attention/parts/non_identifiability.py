@@ -32,7 +32,7 @@ from moestat.models.experts import HOMOGENEOUS, Expert
 from moestat.models.regression import Model
 from moestat.models.truths import Regime, ground_truth
 from moestat.replicates import Row, Streams, each
-from studies.sigmoid_attention.parts.constant_gate import hidden_pair
+from studies.sigmoid_attention.parts.constant_gate import hidden_pair, with_pair
 
 VERSION = 1
 
@@ -86,21 +86,16 @@ def _drawn(s: Settings, model: Model, x: np.ndarray, rng: np.random.Generator) -
 # says where gates go, or a direction (d,), or the eta of an expert (d + 1,).
 
 
-def _ahead(atoms: np.ndarray, copies: int = 1) -> np.ndarray:
-    """Repeat atoms along t, each ``copies`` times."""
-    return np.repeat(np.repeat(atoms[None], len(T), axis=0), copies, axis=1)
-
-
-def _pair(truth: np.ndarray, pair: np.ndarray) -> np.ndarray:
-    """Put a pair (T, 2, P) in the place of the last atom."""
-    return np.concatenate([_ahead(truth[:-1]), pair], axis=1)
+def _ahead(atoms: np.ndarray) -> np.ndarray:
+    """Repeat atoms along t."""
+    return np.repeat(atoms[None], len(T), axis=0)
 
 
 def _split(model: Model, truth: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Split the last atom's expert in the shares ``first`` (T,) and the rest; the gate is kept."""
-    pair = _ahead(truth[-1:], 2)
+    pair = np.tile(truth[-1], (len(T), 2, 1))
     pair[..., model.eta] *= (np.stack([first, 1.0 - first], axis=1) ** (1.0 / model.power))[..., None]
-    return _pair(truth, pair)
+    return with_pair(truth, pair)
 
 
 def _moved_shares(model: Model, truth: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -148,10 +143,10 @@ def _trade(model: Model, truth: np.ndarray) -> np.ndarray:
 
 def _mirror(model: Model, truth: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Replace the last atom, of constant gate, by two of opposite gates +-t v."""
-    pair = _ahead(truth[-1:], 2)
+    pair = np.tile(truth[-1], (len(T), 2, 1))
     pair[..., model.eta] *= float(model.weights(truth)[-1]) ** (1.0 / model.power)
     pair[..., : model.gate_size] = (T[:, None] * v)[:, None, :] * SIGNS
-    return _pair(truth, pair)
+    return with_pair(truth, pair)
 
 
 def _shift(model: Model, truth: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -183,10 +178,10 @@ def _opposite_matrices(model: Model, truth: np.ndarray, v: np.ndarray) -> np.nda
     Nothing in the score is of the order of (v'x)^4, so the term of order t^2 stays.
     """
     half = 0.5 * float(model.weights(truth)[-1])
-    pair = _ahead(truth[-1:], 2)
+    pair = np.tile(truth[-1], (len(T), 2, 1))
     pair[..., 0] = np.log(half) - np.log1p(-half)
     pair[..., model.a_matrix] = T[:, None, None] * SIGNS * gates.pack_symmetric(np.outer(v, v))
-    return _pair(truth, pair)
+    return with_pair(truth, pair)
 
 
 def _measures(
