@@ -85,7 +85,7 @@ def items(arguments: argparse.Namespace) -> None:
         )
         found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])))
     if arguments.write:
-        titles = "; ".join(listed.paper for listed, _ in found)
+        titles = "; ".join(listed.name for listed, _ in found)
         return _write(arguments.write, {".md": lambda: paper_items.page(found)}, titles)
     for listed, parts in found:
         Console().print(paper_items.rich(parts, listed.title))

@@ -20,7 +20,7 @@ from moestat.report import render
 from moestat.report.text import markdown
 from moestat.report.views import in_words
 from moestat.sentences import counted
-from moestat.study.contents import Contents, Item, Repair
+from moestat.study.contents import Paper, Item, Repair
 from moestat.study.spec import Scale
 
 ORIGINS = ("stated", "implied", "ours")
@@ -182,7 +182,7 @@ def _shown(word: str, scale: Scale) -> str:
     return word if word == NOT_RUN else f"{MIXED}{AT_SCALE[scale]}"
 
 
-def parts(contents: Contents, records: Sequence[dict[str, Any]]) -> list[Part]:
+def parts(contents: Paper, records: Sequence[dict[str, Any]]) -> list[Part]:
     """Put every claim to the item that its source names first."""
     by_name = {item.name: Part(item) for item in contents.items}
     for row in records:
@@ -213,7 +213,7 @@ def rich(found: Iterable[Part], title: str) -> RenderableType:
     return render.rich(render.table(COLUMNS, [_cells(part) for part in found], title=title), spare=("says",))
 
 
-def page(papers: Sequence[tuple[Contents, Sequence[Part]]]) -> str:
+def page(papers: Sequence[tuple[Paper, Sequence[Part]]]) -> str:
     """Return the items of some papers as one Markdown page, the same for the same outputs."""
     listed = [(contents, [_cells(part) for part in found]) for contents, found in papers]
     template = render.environment().overlay(autoescape=False).get_template("items.md.j2")

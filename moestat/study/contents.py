@@ -1,13 +1,12 @@
 """What a paper contains: its theorems, lemmas, tables and figures in its own order, and where a source points to.
 
-The list is ``contents.toml`` in the folder of the paper, ``studies/<paper>/``. A claim belongs to the item that
-its source names first; results, tables and figures count before sections.
+The list is ``items.py`` in the folder of the paper, ``studies/<paper>/``, a module with a variable ``paper``. A claim
+belongs to the item that its source names first; results, tables and figures count before sections.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from pydantic import Field
 
 from moestat.own_files import STUDIES
+from moestat.study import load
 from moestat.study.spec import Strict, Study
 
 KINDS = {
@@ -104,13 +104,13 @@ class Item(Strict):
         return re.sub(r"\W+", "-", self.name).strip("-").lower()
 
 
-class Contents(Strict):
+class Paper(Strict):
     """The items of a paper, in its own order.
 
     ``key`` is how sources begin (SA), and ``problem`` the paper's own one, by which the scale of a run is told.
     """
 
-    paper: str
+    name: str
     key: str
     title: str
     problem: str
@@ -140,20 +140,20 @@ class Contents(Strict):
 
 def path_of(paper: str) -> Path:
     """Return where the list of a paper is."""
-    return STUDIES / paper.replace("-", "_") / "contents.toml"
+    return STUDIES / paper.replace("-", "_") / "items.py"
 
 
-def read(paper: str) -> Contents | None:
+def read(paper: str) -> Paper | None:
     """Read the list of a paper; None where there is none."""
     path = path_of(paper)
-    return Contents.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+    return load.executed(path)[1]["paper"] if path.is_file() else None
 
 
-def of_sources(paper: str, studies: Mapping[str, Study]) -> Contents:
+def of_sources(paper: str, studies: Mapping[str, Study]) -> Paper:
     """Return a list made from the sources of the claims, for a paper that has none: an item for every place named."""
     sources = [claim.source for study in studies.values() for claim in study.claims]
     named = dict.fromkeys(f"{kind} {label}" for source in sources for kind, label in places(source)[:1])
     items: list[dict[str, object]] = [{"name": name, "says": ""} for name in named]
     items = items or [{"name": "Claims", "says": "", "also": [""]}]
-    about = {"paper": paper, "key": "", "title": paper, "problem": "It is told by the presets of the studies."}
-    return Contents.model_validate({**about, "items": items})
+    about = {"name": paper, "key": "", "title": paper, "problem": "It is told by the presets of the studies."}
+    return Paper.model_validate({**about, "items": items})

@@ -186,7 +186,20 @@ def source(path: Path) -> str:
 
 
 def module(path: Path) -> tuple[str, Study]:
-    """Execute the module of a study; return its source and its variable ``study``, not yet checked.
+    """Execute the module of a study; return its source and its variable ``study``, not yet checked."""
+    text, content = executed(path)
+    if not isinstance(study := content.get("study"), Study):
+        raise InputError(
+            f"{shown_path(path)}: a study module has a variable study, a moestat.Study, and this one has none"
+        )
+    _, _, about = inspect.cleandoc(content.get("__doc__") or "").partition("\n\n")
+    if about and not study.tables.get("about"):
+        study.tables["about"] = about
+    return text, study
+
+
+def executed(path: Path) -> tuple[str, dict[str, Any]]:
+    """Execute a module; return its source and what it defines.
 
     It is compiled from its source each time: compiled files are told apart by second and size, too coarsely for a file
     that is being edited.
@@ -204,12 +217,7 @@ def module(path: Path) -> tuple[str, Study]:
         raise InputError(f"{where}{f':{lines[-1]}' if lines else ''}: {what}") from error
     finally:
         sys.path.remove(folder)
-    if not isinstance(study := content.get("study"), Study):
-        raise InputError(f"{where}: a study module has a variable study, a moestat.Study, and this one has none")
-    _, _, about = inspect.cleandoc(content.get("__doc__") or "").partition("\n\n")
-    if about and not study.tables.get("about"):
-        study.tables["about"] = about
-    return text, study
+    return text, content
 
 
 def read(name: str | Path) -> StudyFile:

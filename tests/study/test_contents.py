@@ -14,7 +14,7 @@ PAPERS = sorted({study.paper for study in STUDIES.values()})
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_source_leads_to_an_item_and_every_item_has_claims_or_a_reason(paper):
     listed = contents.read(paper)
-    assert listed is not None and listed.paper == paper
+    assert listed is not None and listed.name == paper
     reached = set()
     for name, study in STUDIES.items():
         for claim in study.claims if study.paper == paper else ():
@@ -61,8 +61,8 @@ def test_places_of_a_source(source, found):
 
 def test_an_item_holds_what_lies_within_it():
     items = [{"name": "Figure 1", "says": "s"}, {"name": "Section 6", "says": "s", "also": ["a phrase"]}]
-    head = {"paper": "my-paper", "key": "MP", "title": "t", "problem": "p"}
-    listed = contents.Contents.model_validate(head | {"items": items})
+    head = {"name": "my-paper", "key": "MP", "title": "t", "problem": "p"}
+    listed = contents.Paper.model_validate(head | {"items": items})
 
     def at(source):
         return [item.name for item in listed.items_of(source)]

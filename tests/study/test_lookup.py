@@ -97,8 +97,8 @@ SOURCES = {
 def papers(monkeypatch, tmp_path):
     """Studies of three papers, two of which have a list of what they contain."""
     lists = {
-        paper: contents.Contents.model_validate(
-            {"paper": paper, "key": paper[:2].upper(), "title": "t", "problem": "p"}
+        paper: contents.Paper.model_validate(
+            {"name": paper, "key": paper[:2].upper(), "title": "t", "problem": "p"}
             | {"items": [{"says": "s"} | item for item in items]}
         )
         for paper, items in ITEMS.items()
