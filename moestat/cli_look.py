@@ -100,16 +100,22 @@ def claim(arguments: argparse.Namespace) -> None:
     from moestat.study import lookup
 
     out, word = arguments.out, arguments.claim
-    places = lookup.all_of(word, known(None))
-    if len(places) == 1:
-        shown, decided = ledger.card(out, places[0].name, places[0].study, places[0].claim)
+    studies = lookup.chosen(word, known(None))
+    found = [(name, study, claim) for name, study in studies.items() for claim in study.claims]
+    names = [f"{name}:{claim.id}" for name, _, claim in found]
+    if not found:
+        raise InputError(f"{word} makes no claim")
+    if len(found) > 1 and all(claim.id == word for *_, claim in found):
+        told = f"the claim {word!r} is in {len(found)} studies; name one of them"
+        raise InputError(f"{told}: {', '.join(names)}")
+    if len(found) == 1:
+        shown, decided = ledger.card(out, *found[0])
         Console().print(shown)
         return print(f"\n{decided}")  # a command is not broken
-    studies = lookup.by_study(places)
     show(out, studies)
     if said := lookup.papers(word, studies):
         print(said)
-    return print(f"One of them: {called()} claim {places[0].name}:{places[0].claim.id}{_where(out)}")
+    return print(f"One of them: {called()} claim {names[0]}{_where(out)}")
 
 
 def new(arguments: argparse.Namespace) -> None:

@@ -27,8 +27,7 @@ from moestat.report.text import mathtext
 from moestat.runner.results import NOT_COMPUTED
 from moestat.sentences import listed, nearest
 from moestat.status import Status
-from moestat.study.patterns import fits
-from moestat.study.spec import Arm, Figure, Panel, Rate, Study
+from moestat.study.spec import Arm, Figure, Panel, Rate, Study, fits
 
 OF_RATE = ("window", "printed", "reference", "start")
 """What a study says of a rate beside its figures, and a notebook by an option."""

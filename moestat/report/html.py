@@ -22,7 +22,7 @@ from moestat.report import items, render, views
 from moestat.rounding import number
 from moestat.runner.experiments import importable
 from moestat.sentences import counted
-from moestat.study import places
+from moestat.study import seal
 from moestat.study.spec import Study
 
 MOST_ROWS = 200
@@ -161,7 +161,7 @@ def typicality(ds: xr.Dataset) -> dict[str, list[str]]:
 
     Its module ``typicality`` has ``said``; empty for a paper without it, and for a user's own experiment.
     """
-    package, _, experiment = places.now(str(ds.attrs.get("experiment", ""))).rpartition(".")
+    package, _, experiment = seal.now(str(ds.attrs.get("experiment", ""))).rpartition(".")
     module = f"{package}.typicality"
     if not (package.startswith("studies.") and importable(module)):
         return {}

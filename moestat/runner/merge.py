@@ -16,7 +16,7 @@ from moestat.runner import manifest_file, shard, store
 from moestat.runner.begin import folder_of, make_plan, version_of
 from moestat.runner.overview import recorded
 from moestat.runner.request import Request
-from moestat.study import load, places, seal
+from moestat.study import load, seal
 from moestat.study.load import StudyFile
 
 
@@ -83,7 +83,7 @@ def _request(study_file: StudyFile, study: str, folder: Path) -> Request:
         raise InputError(f"{folder} holds results {named}, and not of {study_file.shown}")
     load.need_preset(study_file, preset)
     request = recorded(Request(study=study, preset=preset), folder)
-    if places.now(str(kept.get("experiment"))) != (wanted := make_plan(request).module_name):
+    if seal.now(str(kept.get("experiment"))) != (wanted := make_plan(request).module_name):
         named = f"of the experiment {kept.get('experiment')!r}, by its manifest"
         raise InputError(f"{folder} holds results {named}; that of {study_file.shown} is {wanted!r}")
     return request

@@ -98,11 +98,6 @@ class Item(Strict):
     figures: list[str] = []
     repairs: list[Repair] = []
 
-    @property
-    def anchor(self) -> str:
-        """The anchor of the item in a page."""
-        return re.sub(r"\W+", "-", self.name).strip("-").lower()
-
 
 class Paper(Strict):
     """The items of a paper, in its own order.
@@ -146,7 +141,7 @@ def path_of(paper: str) -> Path:
 def read(paper: str) -> Paper | None:
     """Read the list of a paper; None where there is none."""
     path = path_of(paper)
-    return load.executed(path)[1]["paper"] if path.is_file() else None
+    return load.executed(path)["paper"] if path.is_file() else None
 
 
 def of_sources(paper: str, studies: Mapping[str, Study]) -> Paper:

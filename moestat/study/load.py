@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from moestat.errors import InputError
 from moestat.own_files import STUDIES
+from moestat.sentences import listed, nearest
 from moestat.study.builder import Study
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"\w(.*\S)?", re.DOTALL)
 VARIABLE = re.compile(r"^study\b[^=\n]*=", re.MULTILINE)
-SECTION = re.compile(r"^## (About|Notes)$\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-NO_TOML = "is a TOML file; a study is a Python module with a variable study, and moestat new NAME writes one"
 MOST_TOLD = 8
 
 objects: dict[str, Study] = {}
@@ -37,11 +36,10 @@ objects: dict[str, Study] = {}
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study that was read and checked: its name, the path and the source of its module, and its content."""
+    """A study that was read and checked: its name, the path of its module, and its content."""
 
     name: str
     path: Path
-    text: str
     study: spec.Study
 
     @property
@@ -60,8 +58,7 @@ def shown_path(path: Path) -> str:
 
 def study_folders() -> list[Path]:
     """Return the folders in which a study is looked up by name, in this order."""
-    folders = dict.fromkeys([(Path.cwd() / "studies").resolve(), STUDIES])
-    return [folder for folder in folders if folder.is_dir()]
+    return [*dict.fromkeys([(Path.cwd() / "studies").resolve(), STUDIES])]
 
 
 def known_studies(folders: Sequence[Path] | None = None) -> dict[str, Path]:
@@ -75,13 +72,13 @@ def known_studies(folders: Sequence[Path] | None = None) -> dict[str, Path]:
     return paths
 
 
-def summary(path: Path, preset: str = "quick") -> tuple[str, str]:
-    """Return the title of a study, and what a preset states of its time, without checking the rest."""
+def summary(path: Path) -> tuple[str, str]:
+    """Return the title of a study, and what its preset *quick* states of its time, without checking the rest."""
     try:
-        tables = module(path)[1].tables
+        tables = module(path).tables
     except InputError as error:
         return f"(cannot be read: {error})", ""
-    return str(tables["title"]), str(tables["presets"].get(preset, {}).get("expected", ""))
+    return str(tables["title"]), str(tables["presets"].get("quick", {}).get("expected", ""))
 
 
 def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
@@ -92,16 +89,14 @@ def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
     InputError
         If there is none; the message lists the papers.
     """
-    from moestat.sentences import listed, nearest
-
-    papers: dict[str, list[str]] = {}
+    papers: dict[str, dict[str, Path]] = {}
     for name, path in known.items():
         with contextlib.suppress(InputError):  # a file that cannot be read belongs to no paper
-            papers.setdefault(str(module(path)[1].tables["paper"]), []).append(name)
+            papers.setdefault(str(module(path).tables["paper"]), {})[name] = path
     if paper not in papers:
-        known_papers = listed(sorted(papers))
-        raise InputError(f"there is no study of the paper {paper!r}{nearest(paper, papers)}; papers are {known_papers}")
-    return {name: known[name] for name in papers[paper]}
+        hint = nearest(paper, papers)
+        raise InputError(f"there is no study of the paper {paper!r}{hint}; papers are {listed(sorted(papers))}")
+    return papers[paper]
 
 
 def find(name: str | Path) -> Path:
@@ -115,9 +110,7 @@ def find(name: str | Path) -> Path:
     text = str(name)
     if text in objects:
         return objects[text].file.with_name(f"{text}.py")
-    if text.endswith(".toml"):
-        raise InputError(f"{text} {NO_TOML}")
-    if text.endswith(".py") or "/" in text or "\\" in text:
+    if is_path(text):
         path = Path(text).expanduser()
         if path.is_file():
             return path
@@ -125,8 +118,6 @@ def find(name: str | Path) -> Path:
     known = known_studies()
     if text in known:
         return known[text]
-    from moestat.sentences import nearest
-
     for path in (Path(f"{text}.py"), *sorted(Path().glob(f"*/{text}.py"))):
         if path.is_file():
             raise InputError(f"there is no study {text!r}, but a file of that name; give its path: {path}")
@@ -134,6 +125,11 @@ def find(name: str | Path) -> Path:
         raise InputError(f"there is no study {text!r}{hint} The list of all: python -m moestat.study --list")
     lines = "".join(f"\n  {key}  {summary(path)[0]}" for key, path in known.items()) or "\n  (none here)"
     raise InputError(f"there is no study {text!r}. The known studies are:{lines}")
+
+
+def is_path(word: str) -> bool:
+    """Return whether a word is the path of a study, and not its name."""
+    return word.endswith(".py") or "/" in word or "\\" in word
 
 
 def named(study: str | Path | Study) -> str:
@@ -161,54 +157,35 @@ def need_preset(study_file: StudyFile, preset: str) -> None:
     InputError
         The message lists the presets.
     """
-    from moestat.sentences import listed, nearest
-
     presets = study_file.study.presets
     if preset not in presets:
         hint = nearest(preset, presets) or ";"
         raise InputError(f"{study_file.shown}: there is no preset {preset!r}{hint} allowed are {listed(presets)}")
 
 
-def source(path: Path) -> str:
-    """Return the text of a file.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is no UTF-8.
-    """
-    try:
-        return path.read_bytes().decode("utf-8-sig")  # editors on Windows put a mark before the text
-    except OSError as error:
-        raise InputError(f"{shown_path(path)}: the file cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{shown_path(path)}: the file is not UTF-8 text (byte {error.start})") from None
-
-
-def module(path: Path) -> tuple[str, Study]:
-    """Execute the module of a study; return its source and its variable ``study``, not yet checked."""
-    text, content = executed(path)
+def module(path: Path) -> Study:
+    """Execute the module of a study; return its variable ``study``, not yet checked."""
+    content = executed(path)
     if not isinstance(study := content.get("study"), Study):
         raise InputError(
             f"{shown_path(path)}: a study module has a variable study, a moestat.Study, and this one has none"
         )
     _, _, about = inspect.cleandoc(content.get("__doc__") or "").partition("\n\n")
-    if about and not study.tables.get("about"):
-        study.tables["about"] = about
-    return text, study
+    study.tables["about"] = study.tables.get("about") or about
+    return study
 
 
-def executed(path: Path) -> tuple[str, dict[str, Any]]:
-    """Execute a module; return its source and what it defines.
+def executed(path: Path) -> dict[str, Any]:
+    """Execute a module; return what it defines.
 
     It is compiled from its source each time: compiled files are told apart by second and size, too coarsely for a file
     that is being edited.
     """
-    where, text, folder = shown_path(path), source(path), str(path.resolve().parent)
+    where, folder = shown_path(path), str(path.resolve().parent)
     content: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
     sys.path.append(folder)  # for code of the user's own beside it
     try:
-        exec(compile(text, str(path), "exec"), content)
+        exec(compile(path.read_bytes(), str(path), "exec"), content)
     except SyntaxError as error:
         raise InputError(f"{where}:{error.lineno}: the file is not valid Python: {error.msg}") from None
     except Exception as error:
@@ -217,7 +194,7 @@ def executed(path: Path) -> tuple[str, dict[str, Any]]:
         raise InputError(f"{where}{f':{lines[-1]}' if lines else ''}: {what}") from error
     finally:
         sys.path.remove(folder)
-    return text, content
+    return content
 
 
 def read(name: str | Path) -> StudyFile:
@@ -229,22 +206,16 @@ def read(name: str | Path) -> StudyFile:
         With one line for each problem: file and line, arm or claim, key, what is wrong, what is allowed.
     """
     path = find(name)
-    if str(name) in objects:
-        study = objects[str(name)]
-        return StudyFile(str(name), path, source(study.file) if study.file.is_file() else "", checked(study, path))
     if not NAME.fullmatch(path.stem):  # it names the folder of the results
         raise InputError(
             f"{shown_path(path)}: the name of a study file must be a word that begins with a letter, a digit or '_', "
             "without spaces around it"
         )
-    if path.suffix == ".toml":
-        raise InputError(f"{shown_path(path)} {NO_TOML}")
-    text, study = module(path)
-    return StudyFile(name=path.stem, path=path, text=text, study=checked(study, path))
+    return StudyFile(path.stem, path, checked(objects.get(str(name)) or module(path), path))
 
 
 def checked(study: Study, path: Path) -> spec.Study:
-    """Check what a study collected, with the prose that lies beside its file.
+    """Check what a study collected.
 
     Raises
     ------
@@ -256,11 +227,7 @@ def checked(study: Study, path: Path) -> spec.Study:
     from moestat.study import checks, spec
     from moestat.study.problems import problems
 
-    prose = path.with_suffix(".md")
     tables = study.tables
-    if prose.is_file():
-        found = {name.lower(): text.strip() for name, text in SECTION.findall(source(prose))}
-        tables = found | {key: value for key, value in tables.items() if value != "" or key not in found}
     try:
         made = spec.Study.model_validate(tables)
         faults = checks.faults(made, tables)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,9 +20,8 @@ from typing import Any, Literal
 from moestat import bounded, files, own
 from moestat.bounded import DataFileError
 from moestat.errors import UserError
-from moestat.study import hub, places
-from moestat.study.patterns import fits
-from moestat.study.spec import Claim, Study
+from moestat.study.presets import rate_of, window_of
+from moestat.study.spec import Claim, Study, fits
 
 NAME = "rules.json"
 PACKED = f"{NAME}.gz"
@@ -73,11 +73,11 @@ def written(sealed: Seal, claim: Claim) -> Written:
 
 
 def settled(study: Study, preset: str, claim: Claim) -> Claim:
-    """Return a claim with the fit window that counts at a preset, wherever the study file states it."""
-    if not claim.kind.startswith("slope"):
+    """Return a claim with the fit window that counts at a preset, wherever the study states it."""
+    if claim.window is not None or not claim.kind.startswith("slope"):
         return claim
-    window = hub.window_of(study, preset, claim.variable, claim.over, claim.arm, claim)
-    return claim.model_copy(update={"window": window})
+    rate = rate_of(study, claim.variable, claim.over, claim.arm)
+    return claim.model_copy(update={"window": window_of(study, preset, rate)})
 
 
 def rule_digest(study: Study, preset: str, claim: Claim) -> str:
@@ -90,7 +90,7 @@ def digest_of(claim: Claim | Mapping[str, Any]) -> str:
     content = claim.model_dump(mode="json") if isinstance(claim, Claim) else claim
     rules = {key: field.default for key, field in Claim.model_fields.items() if key not in PROSE}
     changed = {key: content[key] for key, usual in rules.items() if content.get(key, usual) != usual}
-    return _digest(changed | {"function": places.kept(changed["function"])} if "function" in changed else changed)
+    return _digest({key: _kept(value) if key == "function" else value for key, value in changed.items()})
 
 
 @lru_cache(maxsize=64)
@@ -137,12 +137,26 @@ def problem(study: Study, preset: str) -> dict[str, str]:
     """Return hashes of what results are results of, whatever the command line changes, as the study states it."""
     chosen = study.presets[preset]
     return {
-        "experiment": study.experiment or places.kept(study.reads),
+        "experiment": study.experiment or _kept(study.reads),
         "seed": str(study.seed),
         "settings": _digest(study.settings | chosen.settings),
         "grid": _digest(study.grid | chosen.grid),
         "arms": _digest({arm.name: arm.settings for arm in study.arms if fits(preset, arm.presets)}),
     }
+
+
+def now(path: str) -> str:
+    """Return the import path of today for one that a file of results names, where papers are ``moestat.papers``.
+
+    >>> now("moestat.papers.sigmoid_attention.regression")
+    'studies.sigmoid_attention.parts.regression'
+    """
+    return re.sub(r"^moestat\.papers\.(\w+)\.", r"studies.\1.parts.", path)
+
+
+def _kept(path: str) -> str:
+    """Return the import path by which digests know a function: it stays the same when the function moves."""
+    return re.sub(r"^studies\.(\w+)\.parts\.", r"moestat.papers.\1.", path)
 
 
 def _digest(content: Any) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import inspect
+import math
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -12,17 +15,19 @@ Scalar = bool | int | float | str
 Scale = Literal["paper", "reduced", "stand-in"]
 """What a run is to the paper: its own problem, the same problem but smaller, or other data or another model."""
 
-NO_PAPER = ("", "none")
-"""What a study without a paper has for one."""
-
 
 def has_paper(paper: str) -> bool:
-    """Return whether the short name of a paper is that of one.
+    """Return whether the short name of a paper is that of one, neither empty nor ``none``."""
+    return paper.strip().lower() not in ("", "none")
 
-    >>> has_paper("sigmoid-attention"), has_paper("none"), has_paper("")
-    (True, False, False)
+
+def fits(name: str, patterns: Iterable[str]) -> bool:
+    """Return whether a name, of an arm or a preset, is one of some names or matches a glob pattern of them.
+
+    >>> fits("softmax-relu", ["sigmoid-*", "*-relu"])
+    True
     """
-    return paper.strip().lower() not in NO_PAPER
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 class Strict(BaseModel):
@@ -184,14 +189,10 @@ class Claim(Strict):
     @property
     def region(self) -> tuple[float, float]:
         """The region [low, high] of the estimate in which the claim is supported."""
-        if self.within is not None:
-            return self.within
         if self.equivalent is not None:
-            return (-self.equivalent, self.equivalent)
-        if self.at_most is not None:
-            return (float("-inf"), self.at_most)
-        assert self.at_least is not None
-        return (self.at_least, float("inf"))
+            return -self.equivalent, self.equivalent
+        low = -math.inf if self.at_least is None else self.at_least
+        return self.within or (low, math.inf if self.at_most is None else self.at_most)
 
 
 class Finding(Strict):
@@ -226,11 +227,9 @@ class Panel(Strict):
 OPTIONS = {
     "rates": frozenset({"at", "share_y"}),
     "lines": frozenset({"at", "share_y", "within", "marks", "levels"}),
-    "heatmap": frozenset({"at", "digits", "origin", "ylabel", "share", "vmin", "vmax"}),
+    "heatmap": frozenset({"at", "digits", "origin", "ylabel", "vmin", "vmax"}),
 }
 """The ``options`` that figures of a kind take; those of kind 'function' are its function's own."""
-OF_VARIABLE = frozenset({"share", "vmin", "vmax"})
-"""Those of a heat map that a variable may have for itself, in a table of its name."""
 
 
 class Figure(Strict):
@@ -285,22 +284,15 @@ class Study(Strict):
     claims: list[Claim] = Field([], description="what is judged")
     figures: list[Figure] = Field([], description="the files of the first one are called figure")
     findings: list[Finding] = Field([], description="what the verdicts say; only those that fit the run are shown")
-    notes: str = Field("", description="how to read the results, whatever they are; goes into the report")
 
     @model_validator(mode="after")
-    def _has_quick(self) -> Study:
+    def _runs(self) -> Study:
         if "quick" not in self.presets:
             raise ValueError("presets must contain 'quick', the default")
-        return self
-
-    @model_validator(mode="after")
-    def _computes_or_reads(self) -> Study:
         if bool(self.experiment) == bool(self.reads):
             raise ValueError("exactly one of experiment and reads must be given")
         if self.reads and (not self.needs or self.grid or ":" not in self.reads):
-            raise ValueError(
-                "reads='package.module:callable' goes with needs, the studies it reads, and without a grid"
-            )
+            raise ValueError("reads='package.module:callable' goes with needs, the studies it reads, and no grid")
         return self
 
     def scale_of(self, preset: str, claim: Claim | None = None) -> Scale:
@@ -308,7 +300,7 @@ class Study(Strict):
         if claim is not None and claim.scale is not None:
             return claim.scale
         own = self.presets[preset].scale if preset in self.presets else None
-        return own or self.scale or ("paper" if preset == "paper" or self.paper in NO_PAPER else "reduced")
+        return own or self.scale or ("reduced" if preset != "paper" and has_paper(self.paper) else "paper")
 
     def rank_of(self, preset: str) -> int:
         """Return how much the runs of a preset decide, beside those of its scale."""

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from moestat.study import load, presets
-from moestat.study.patterns import fits
+from moestat.study.spec import fits
 from moestat.study.spec import Claim, Study
 
 KEYS = re.compile(r"(SA|CS|EC|MT|TR|DS)\b")

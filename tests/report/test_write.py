@@ -137,7 +137,7 @@ def test_the_page_loads_nothing_and_its_links_lead_somewhere(written, page):
 def test_the_page_says_everything_findings_and_figures_first(written, page):
     _, report, study = written
     text = words_of(page)
-    heads = ["Figures", "Claims and verdicts", "Tables", "How to read it", "Design", "How to get these numbers again"]
+    heads = ["Figures", "Claims and verdicts", "Tables", "Design", "How to get these numbers again"]
     places = [page.index(f"<h2>{head}</h2>") for head in heads]
     assert places == sorted(places)
     for part in (

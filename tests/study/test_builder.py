@@ -26,7 +26,7 @@ def widths(**fields):
 
 
 def refused(tmp_path, text, name="mine.py"):
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError) as caught:
         load.read(tmp_path / name)
     return str(caught.value)
@@ -94,35 +94,18 @@ def test_in_a_loop_the_name_tells_which_and_eight_lines_are_enough(tmp_path):
     [
         (HEAD, "this one has none"),
         ("study = 3\n", "this one has none"),
-        (f"{HEAD}study = Study('x')\n", "mine.py:2: arms is []: list should have at least 1 item"),
-        (
-            f"{HEAD}study = Study('x', seed=1, presets=3)\n",
-            "mine.py:2: presets is 3: input should be a valid dictionary",
-        ),
+        (f"{HEAD}study = Study('x')\n", ":2: arms is []: list should have at least 1 item"),
+        (f"{HEAD}study = Study('x', seed=1, presets=3)\n", ":2: presets is 3: input should be a valid dictionary"),
+        (b"x = 'Gr\xfc\xdfe'\n", "the file is not valid Python: (unicode error) 'utf-8' codec can't decode byte 0xfc"),
     ],
 )
 def test_what_is_no_study_is_refused(tmp_path, text, told):
     assert told in refused(tmp_path, text)
 
 
-def test_a_toml_file_is_refused_in_a_sentence(tmp_path):
-    (tmp_path / "mine.toml").write_text("")
-    with pytest.raises(InputError, match=r"mine.toml is a TOML file; a study is a Python module"):
-        load.read(tmp_path / "mine.toml")
-
-
 def test_the_docstring_below_its_first_paragraph_says_what_a_study_is_about(tmp_path):
     (tmp_path / "mine.py").write_text('"""Widths.\n\nTen data sets.\n\nRead it *so*.\n"""\n' + WHOLE)
     assert load.read(tmp_path / "mine.py").study.about == "Ten data sets.\n\nRead it *so*."
-
-
-def test_prose_beside_the_module_is_part_of_the_study(tmp_path):
-    (tmp_path / "mine.py").write_text(WHOLE)
-    (tmp_path / "mine.md").write_text(
-        "# Widths\n\n## About\n\nOne.\n\nTwo.\n\n## Notes\n\nThree.\n\n## Remarks\n\nFour.\n"
-    )
-    study = load.read(tmp_path / "mine.py").study
-    assert (study.about, study.notes) == ("One.\n\nTwo.", "Three.")
 
 
 def test_studies_are_found_by_name_in_folders_of_papers_and_nothing_else_is(tmp_path, monkeypatch):

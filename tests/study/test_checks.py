@@ -149,18 +149,13 @@ def test_an_arm_of_some_presets_leaves_the_results_of_the_others_valid(tmp_path)
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (dict(options=dict(share=True)), "options.share is no option of kind 'rates'; did you mean 'share_y'? allowed"),
         (
-            dict(kind="lines", options=dict(dashed="L3")),
-            "options.dashed is no option of kind 'lines'; allowed are at, ",
+            dict(options=dict(share=True)),
+            "share is no option of kind 'rates'; did you mean 'share_y'? allowed are at, ",
         ),
-        (
-            dict(kind="heatmap", options=dict(L3=dict(vmin=0, cmap="Blues"))),
-            "options.L3.cmap is no option of kind 'heatmap'; allowed are share, vmax, vmin",
-        ),
-        (dict(kind="heatmap", options=dict(L3=0)), "options.L3 is 0; allowed is a table of share, vmax, vmin"),
-        (dict(kind="heatmap", options=dict(rmse=dict(vmin=0))), "options.rmse is no option of kind 'heatmap'; allowed"),
-        (dict(kind="heatmap", options=dict(L3=dict(vmin=0), origin="upper")), None),
+        (dict(kind="lines", options=dict(dashed="L3")), "dashed is no option of kind 'lines'; allowed are at, levels,"),
+        (dict(kind="heatmap", options=dict(vmin=0, cmap="Blues")), "cmap is no option of kind 'heatmap'; allowed are "),
+        (dict(kind="heatmap", options=dict(vmin=0, origin="upper")), None),
         (dict(kind="function", function="mine:drawn", options=dict(mine=1)), None),
     ],
 )
@@ -175,4 +170,4 @@ def test_an_option_that_no_figure_of_its_kind_reads_is_refused(given, told):
     with pytest.raises(InputError) as caught:
         study.check()
     (line,) = str(caught.value).splitlines()
-    assert line.partition(": ")[2].startswith(f"figure 'map': {told}")
+    assert line.partition(": ")[2].startswith(f"figure 'map': options.{told}")
