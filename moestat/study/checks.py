@@ -6,7 +6,9 @@ It is refused when the study is read, since a claim that is mended after the run
 from __future__ import annotations
 
 import fnmatch
+import functools
 import math
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -19,8 +21,6 @@ from moestat.study.spec import OPTIONS, RULES, Claim, Scalar, Study
 
 RESERVED = frozenset({"arm", "arm_label", "replicate", "status", "message", "iterations"})
 """Names of what every run writes, which no axis may have."""
-FEWEST_SIZES = 2
-"""Sizes without which there is no slope."""
 ONE = {table: table.rstrip("s") for table in (*LISTS, "presets")}
 
 Fault = tuple[Loc, str]
@@ -32,9 +32,9 @@ def faults(study: Study, tables: Mapping[str, Any]) -> list[Fault]:
     """Return what is wrong with a study of the right form; names and grids first, which the rest takes for granted."""
     found: list[Fault] = [(loc, "holds a NUL character, which no file of results can keep") for loc in _nul(tables)]
     for loc, of in truth_values(tables, study):  # those of settings are checked by their experiment
-        found.append((loc, f"is {show(_given(tables, loc))}: {no_truth_value(of)}"))
+        found.append((loc, f"is {show(functools.reduce(operator.getitem, loc, tables))}: {no_truth_value(of)}"))
     found = found or [*_twice(study), *_unknown(study), *_options(study), *_axes(study)]
-    return found or [*_idle_settings(study), *_reversed(study), *_unjudged(study)]
+    return found or [*_idle_settings(study), *_unjudged(study)]
 
 
 def words(tables: Mapping[str, Any], loc: Loc) -> str:
@@ -70,17 +70,11 @@ def axis_problems(axis: str, values: list[Any]) -> list[str]:
 
 
 def _nul(value: Any, loc: Loc = ()) -> Iterator[Loc]:
-    if isinstance(value, str) and "\0" in value:
+    if isinstance(value, Mapping | list):
+        for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+            yield from [(*loc, str(key))] if "\0" in str(key) else _nul(item, (*loc, key))
+    elif isinstance(value, str) and "\0" in value:
         yield loc
-    items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, Mapping) else ()
-    for key, item in enumerate(value) if isinstance(value, list) else items:
-        yield from [(*loc, str(key))] if "\0" in str(key) else _nul(item, (*loc, key))
-
-
-def _given(tables: Any, loc: Loc) -> Any:
-    for part in loc:
-        tables = tables[part]
-    return tables
 
 
 # -- names ----------------------------------------------------------------------------------------------------------
@@ -151,15 +145,6 @@ def _idle_settings(study: Study) -> Iterator[Fault]:
         for key in (key for key in settings if all(key in grid for grid in there)):
             counts = f"the grid replaces it by {key} = {listed(there[0][key])}"
             yield (*loc, key), f"is {show(settings[key])}, which never counts: {counts}; allowed is one of the two"
-
-
-def _reversed(study: Study) -> Iterator[Fault]:
-    places: dict[Loc, Any] = {("presets", name, "window"): preset.window for name, preset in study.presets.items()}
-    for table in ("rates", "parameters", "claims"):
-        places |= {(table, i, "window"): item.window for i, item in enumerate(getattr(study, table))}
-    for loc, window in places.items():
-        if window is not None and not window[0] < window[1]:
-            yield loc, f"is {show(list(window))}; allowed is [low, high] with low < high"
 
 
 def _unjudged(study: Study) -> Iterator[Fault]:
@@ -252,10 +237,10 @@ def _short_window(study: Study, preset: str, claim: Claim) -> Iterator[tuple[str
         window = presets.window_of(study, preset, rate)
     for _, arm, _ in _compared(claim):
         sizes = _points(study, preset, arm).get(claim.over)
-        if window is None or sizes is None or not window[0] < window[1]:  # which is told already
+        if window is None or sizes is None:
             continue
         inside = [n for n in sizes if isinstance(n, int | float) and window[0] <= n <= window[1]]
-        if len(inside) < FEWEST_SIZES:
+        if len(inside) < 2:  # there is no slope
             holds = f"which holds {counted(len(inside), 'size')} of the grid at preset {preset!r}"
-            allowed = f"allowed are windows of at least {FEWEST_SIZES} of {claim.over} = {listed(sizes)}"
+            allowed = f"allowed are windows of at least 2 of {claim.over} = {listed(sizes)}"
             yield key, f"is {of}{show(list(window))}, {holds}; {allowed}"

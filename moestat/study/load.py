@@ -3,7 +3,7 @@
 A study is a Python module with a variable ``study``. It is named by its file: ``sigmoid_vs_softmax`` is
 ``studies/sigmoid_vs_softmax.py`` or ``studies/<folder>/sigmoid_vs_softmax.py`` in the current folder, in the checkout
 that moestat runs from, or among the studies that travel inside the wheel. A path to any other file works too. What it
-is about stands in its docstring, below the first paragraph.
+is about stands in its docstring, below the first paragraph. Whatever is wrong is an ``InputError``.
 """
 
 from __future__ import annotations
@@ -82,13 +82,7 @@ def summary(path: Path) -> tuple[str, str]:
 
 
 def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
-    """Return the studies of one paper.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message lists the papers.
-    """
+    """Return the studies of one paper."""
     papers: dict[str, dict[str, Path]] = {}
     for name, path in known.items():
         with contextlib.suppress(InputError):  # a file that cannot be read belongs to no paper
@@ -100,23 +94,15 @@ def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
 
 
 def find(name: str | Path) -> Path:
-    """Return the file that ``name`` means: the name of a study or a path.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message names the study that was probably meant, or lists all that are known.
-    """
+    """Return the file that ``name`` means: the name of a study or a path."""
     text = str(name)
     if text in objects:
         return objects[text].file.with_name(f"{text}.py")
     if is_path(text):
-        path = Path(text).expanduser()
-        if path.is_file():
+        if (path := Path(text).expanduser()).is_file():
             return path
         raise InputError(f"there is no study file {text}")
-    known = known_studies()
-    if text in known:
+    if text in (known := known_studies()):
         return known[text]
     for path in (Path(f"{text}.py"), *sorted(Path().glob(f"*/{text}.py"))):
         if path.is_file():
@@ -133,13 +119,7 @@ def is_path(word: str) -> bool:
 
 
 def named(study: str | Path | Study) -> str:
-    """Return the word that means a study from here on: a name, a path, or the name of an object, which is kept.
-
-    Raises
-    ------
-    InputError
-        If an object has no name: one of a notebook.
-    """
+    """Return the word that means a study from here on: a name, a path, or the name of an object, which is kept."""
     if not isinstance(study, Study):
         return str(study)
     name = study.name or (study.file.stem if study.file.is_file() else "")
@@ -150,13 +130,7 @@ def named(study: str | Path | Study) -> str:
 
 
 def need_preset(study_file: StudyFile, preset: str) -> None:
-    """Refuse a preset that the study does not have.
-
-    Raises
-    ------
-    InputError
-        The message lists the presets.
-    """
+    """Refuse a preset that the study does not have."""
     presets = study_file.study.presets
     if preset not in presets:
         hint = nearest(preset, presets) or ";"
@@ -167,9 +141,8 @@ def module(path: Path) -> Study:
     """Execute the module of a study; return its variable ``study``, not yet checked."""
     content = executed(path)
     if not isinstance(study := content.get("study"), Study):
-        raise InputError(
-            f"{shown_path(path)}: a study module has a variable study, a moestat.Study, and this one has none"
-        )
+        told = "a study module has a variable study, a moestat.Study, and this one has none"
+        raise InputError(f"{shown_path(path)}: {told}")
     _, _, about = inspect.cleandoc(content.get("__doc__") or "").partition("\n\n")
     study.tables["about"] = study.tables.get("about") or about
     return study
@@ -198,30 +171,16 @@ def executed(path: Path) -> dict[str, Any]:
 
 
 def read(name: str | Path) -> StudyFile:
-    """Find, read and check a study.
-
-    Raises
-    ------
-    InputError
-        With one line for each problem: file and line, arm or claim, key, what is wrong, what is allowed.
-    """
+    """Find, read and check a study."""
     path = find(name)
     if not NAME.fullmatch(path.stem):  # it names the folder of the results
-        raise InputError(
-            f"{shown_path(path)}: the name of a study file must be a word that begins with a letter, a digit or '_', "
-            "without spaces around it"
-        )
+        allowed = "a word that begins with a letter, a digit or '_', without spaces around it"
+        raise InputError(f"{shown_path(path)}: the name of a study file must be {allowed}")
     return StudyFile(path.stem, path, checked(objects.get(str(name)) or module(path), path))
 
 
 def checked(study: Study, path: Path) -> spec.Study:
-    """Check what a study collected.
-
-    Raises
-    ------
-    InputError
-        With one line for each problem.
-    """
+    """Check what a study collected."""
     from pydantic import ValidationError
 
     from moestat.study import checks, spec
@@ -230,14 +189,13 @@ def checked(study: Study, path: Path) -> spec.Study:
     tables = study.tables
     try:
         made = spec.Study.model_validate(tables)
-        faults = checks.faults(made, tables)
+        if not (faults := checks.faults(made, tables)):
+            return made
     except ValidationError as error:
         faults = problems(error, spec.Study, tables)
-    if faults:
-        lines = [f"{_line(study, path, loc)}: {checks.words(tables, loc)} {what}" for loc, what in faults[:MOST_TOLD]]
-        more = [f"... and {len(faults) - MOST_TOLD} more problems"] if len(faults) > MOST_TOLD else []
-        raise InputError("\n".join(lines + more))
-    return made
+    lines = [f"{_line(study, path, loc)}: {checks.words(tables, loc)} {what}" for loc, what in faults[:MOST_TOLD]]
+    lines += [f"... and {len(faults) - MOST_TOLD} more problems"] if len(faults) > MOST_TOLD else []
+    raise InputError("\n".join(lines))
 
 
 def _line(study: Study, path: Path, loc: tuple[int | str, ...]) -> str:

@@ -22,7 +22,7 @@ _LETTERS = re.compile(r"[^\W\d_]{3}")
 
 
 class _Place(NamedTuple):
-    """A claim, the study that states it, and what means it: its source, and the names of the item that it belongs to."""
+    """A claim, the study that states it, and the item of the paper that it belongs to."""
 
     name: str
     study: Study
@@ -52,12 +52,7 @@ def chosen(word: str, known: Mapping[str, Path]) -> dict[str, Study]:
 
     An id may be a glob pattern, and may follow the study: ``sigmoid_regimes:over-*``. A place is a theorem, a figure, a
     section (``Theorem 1``, ``SA Fig. 2b``) or words of a source; the key or the name of a paper before it, or a study
-    and a colon, narrows it.
-
-    Raises
-    ------
-    InputError
-        If it means nothing; the message names what is near.
+    and a colon, narrows it. If it means nothing, the ``InputError`` names what is near.
     """
     if word in known or load.is_path(word) and ":" not in word:
         return {word: load.read(word).study}

@@ -17,7 +17,7 @@ from moestat.study.spec import Arm, Claim, Rate, Scale, Study, fits
 
 SCALES: tuple[Scale, ...] = get_args(Scale)
 Window = tuple[float, float] | None
-"""The sizes that are fitted, both ends included; None for all."""
+"""Which sizes are fitted; None for all."""
 
 
 def named(preset: str, claim: Claim) -> bool:
