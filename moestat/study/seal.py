@@ -26,10 +26,8 @@ from moestat.study.spec import Claim, Study, fits
 NAME = "rules.json"
 PACKED = f"{NAME}.gz"
 """The same in a record, where it is compressed."""
-PROSE = (
-    *("id", "source", "statement", "origin", "because", "hindsight", "bearing", "group", "scale", "predicted"),
-    "presets",
-)
+PROSE = {"id", "source", "statement", "origin", "because", "hindsight", "predicted"}
+PROSE |= {"bearing", "group", "scale", "presets"}
 """Keys of a claim that say what it is about; all others say how it is judged."""
 Written = Literal["sealed", "edited", "added"]
 """When a rule was written: before its run, whose seal has it; or it was edited, or the claim added, after the run."""
@@ -56,10 +54,8 @@ class Seal:
 
 def make(study: Study, preset: str) -> Seal:
     """Return the seal of a run that starts now."""
-    claims = {
-        claim.id: {"claim": settled(study, preset, claim).model_dump(mode="json"), "code": code_of(claim.function)}
-        for claim in study.claims
-    }
+    rules = {claim.id: settled(study, preset, claim) for claim in study.claims}
+    claims = {id: {"claim": rule.model_dump(mode="json"), "code": code_of(rule.function)} for id, rule in rules.items()}
     return Seal(time.strftime("%Y-%m-%dT%H:%M:%S%z"), json.loads(json.dumps(claims)))
 
 
@@ -88,8 +84,8 @@ def rule_digest(study: Study, preset: str, claim: Claim) -> str:
 def digest_of(claim: Claim | Mapping[str, Any]) -> str:
     """Return one short hash of the rule of a claim whose window is settled, or of its content."""
     content = claim.model_dump(mode="json") if isinstance(claim, Claim) else claim
-    rules = {key: field.default for key, field in Claim.model_fields.items() if key not in PROSE}
-    changed = {key: content[key] for key, usual in rules.items() if content.get(key, usual) != usual}
+    usual = {key: field.default for key, field in Claim.model_fields.items() if key not in PROSE}
+    changed = {key: content[key] for key in usual if content.get(key, usual[key]) != usual[key]}
     return _digest({key: _kept(value) if key == "function" else value for key, value in changed.items()})
 
 
