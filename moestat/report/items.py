@@ -20,7 +20,7 @@ from moestat.report import render
 from moestat.report.text import markdown
 from moestat.report.views import in_words
 from moestat.sentences import counted
-from moestat.study.contents import Paper, Item, Repair
+from moestat.study.contents import Item, Paper, Repair
 from moestat.study.spec import Scale
 
 ORIGINS = ("stated", "implied", "ours")

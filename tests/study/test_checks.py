@@ -6,8 +6,7 @@ import pytest
 
 from moestat import Study
 from moestat.errors import InputError
-from moestat.runner import plan
-from moestat.study import load, presets, seal
+from moestat.study import presets, seal
 from moestat.study.rules import difference, function, mean, slope
 
 HERE = dict(at=dict(n=1000))
@@ -45,19 +44,11 @@ def window(low, high, **more):
     ("rule", "told"),
     [
         (window(30000, 1000), "window is [30000, 1000]: allowed is [low, high] with low < high"),
-        (
-            window(900, 1100),
-            "window is [900.0, 1100.0], which holds 1 size of the grid at preset 'quick'; allowed are windows of "
-            "at least 2 of n = 100, 1000, 10000",
-        ),
+        (window(900, 1100), "window is [900.0, 1100.0], which holds 1 size of the grid at preset 'quick'; allowed are"),
         (window(10, 1000), "window is [10.0, 1000.0], which holds 1 size of the grid at preset 'large'"),
         (slope("L3", "relu").within(-math.inf, math.inf), "within is (-inf, inf), which decides nothing; allowed are"),
-        (slope("L3", "relu").at_most(math.inf), "at_most is inf, which decides nothing; allowed are limits of which"),
         (slope("L3", "relu").at_least(math.nan), "at_least is nan, which decides nothing"),
-        (
-            mean("L3", "relu", at=dict(n=20000)).at_most(1),
-            "at.n is 20000, which is not on the grid; allowed are 100, 1000, 10000, 3000, 30000",
-        ),
+        (mean("L3", "relu", at=dict(n=2)).at_most(1), "at.n is 2, which is not on the grid; allowed are 100, 1000, 10"),
         (
             mean("L3", "relu", at=dict(n=100), presets=["large"]).at_most(1),
             "at.n is 100, which is not on the grid; allowed are 1000, 3000, 30000",
@@ -70,15 +61,10 @@ def window(low, high, **more):
         (mean("L3", "few", at=dict(n=10000)).at_most(1), "at.n is 10000, at which at preset 'quick' the arm 'few'"),
         (mean("L3", "few", at=dict(n=100), presets=["large"]).at_most(1), "presets is ['large'], and no such"),
         (difference("L3", "relu", versus="gelu").at_most(0), "at does not say at which n the difference is taken"),
-        (difference("L3", "relu", versus_at=dict(n=1000)).at_most(0), "at does not say at which n"),
         (difference("L3", "relu", **HERE, versus_at={}, versus="gelu").at_most(0), "versus_at does not say at which n"),
         (
             difference("L3", "relu", **HERE, versus="relu").at_most(0),
             "versus is 'relu', so that L3 of the arm 'relu' is compared with itself; allowed are another versus,",
-        ),
-        (
-            difference("L3", "relu", **HERE, versus_variable="L3").at_most(0),
-            "versus_variable is 'L3', so that L3 of the arm",
         ),
         (slope("L3", "rellu").at_most(0), "arm names 'rellu', which is no arm of the study; did you mean 'relu'?"),
     ],
@@ -92,10 +78,8 @@ def test_a_claim_that_no_run_can_judge_is_refused(rule, told):
     [
         window(1000, 10000),
         window(10, 1000, presets=["quick"]),
-        slope("L3", "relu").within(-math.inf, -0.3),
         window(1, 2, over="step", at=dict(n=1000)),  # an axis of the experiment's own
         mean("L3", "relu", at=dict(n=30000)).at_most(1),  # 'large' alone can judge it
-        difference("L3", "relu", **HERE, versus_at=dict(n=10000)).at_most(0),
         difference("L3", "relu", **HERE, versus="relu", versus_variable="rmse").at_most(0),
         slope("L3", "relu", versus="gelu").at_most(0),
         function("mine:rule", arm="relu").at_most(1),  # what it takes is its own affair
@@ -115,35 +99,27 @@ def test_windows_of_rates_and_presets_are_windows_too():
 
 
 def test_a_setting_that_the_grid_replaces_at_every_preset_is_refused():
-    assert refusal(settings=dict(n=5)).startswith(
-        "settings.n is 5, which never counts: the grid replaces it by n = 100,"
-    )
+    told = "settings.n is 5, which never counts: the grid replaces it by n = 100,"
+    assert refusal(settings=dict(n=5)).startswith(told)
     assert refusal(quick=dict(settings=dict(n=5))).startswith("preset 'quick': settings.n is 5, which never counts")
     rule = mean("L3", "relu", at=dict(n=1000, d=2)).at_most(1)
     assert checked(rule, settings=dict(d=2), quick=dict(grid=dict(d=[2, 3])))
 
 
-def with_control(tmp_path, more):
-    path = tmp_path / "widths.py"
-    path.write_text(
-        "from moestat import Study\nfrom moestat.study.rules import mean\n"
-        "study = Study('Widths', experiment='regression', seed=3, settings=dict(d=2, n_true=2, n_fitted=3, n=100))\n"
-        "study.preset('quick', replicates=2)\nstudy.preset('control', replicates=2)\n"
-        "study.arm('softmax', fitted_gate='softmax')\n" + more
-    )
-    return load.read(path)
-
-
-def test_an_arm_of_some_presets_leaves_the_results_of_the_others_valid(tmp_path):
-    before = with_control(tmp_path, "").study
-    control = "study.arm('sigmoid', fitted_gate='sigmoid', presets=['control'])\n"
-    claim = "study.ours('lower', 'It is low.', mean('L3', 'sigmoid').at_most(0.1), source='ours')\n"
-    after = with_control(tmp_path, control + claim)
-    ran = {name: [arm.name for arm in plan.make(after, name).arms] for name in after.study.presets}
+def test_an_arm_of_some_presets_leaves_the_results_of_the_others_valid():
+    before, after = (Study("Widths", experiment="regression", seed=3, settings=dict(n=100)) for _ in range(2))
+    for study in (before, after):
+        study.preset("quick", replicates=2)
+        study.preset("control", replicates=2)
+        study.arm("softmax", fitted_gate="softmax")
+    after.arm("sigmoid", fitted_gate="sigmoid", presets=["control"])
+    after.ours("lower", "It is low.", mean("L3", "sigmoid").at_most(0.1), source="ours")
+    before, after = before.check(), after.check()
+    ran = {name: [arm.name for arm in after.arms if presets.runs(after, name, arm)] for name in after.presets}
     assert ran == {"quick": ["softmax"], "control": ["softmax", "sigmoid"]}
-    assert seal.problem(after.study, "quick") == seal.problem(before, "quick")
-    assert seal.problem(after.study, "control") != seal.problem(before, "control")
-    assert presets.able(after.study, after.study.claims[0]) == ["control"]
+    assert seal.problem(after, "quick") == seal.problem(before, "quick")
+    assert seal.problem(after, "control") != seal.problem(before, "control")
+    assert presets.able(after, after.claims[0]) == ["control"]
 
 
 @pytest.mark.parametrize(
