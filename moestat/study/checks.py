@@ -28,7 +28,7 @@ Fault = tuple[Loc, str]
 Grid = Mapping[str, list[Scalar]]
 
 
-def faults(study: Study, tables: Mapping[str, Any]) -> list[Fault]:
+def faults(study: Study, tables: Any) -> list[Fault]:
     """Return what is wrong with a study of the right form; names and grids first, which the rest takes for granted."""
     found: list[Fault] = [(loc, "holds a NUL character, which no file of results can keep") for loc in _nul(tables)]
     for loc, of in truth_values(tables, study):  # those of settings are checked by their experiment
@@ -152,7 +152,9 @@ def _unjudged(study: Study) -> Iterator[Fault]:
         told: dict[str, str] = {}
         for key, text in _faults_of_claim(study, claim):
             told.setdefault(key, text)  # of several presets the first
-        yield from ((("claims", index, *key.split(".", 1)), text) for key, text in told.items())
+        for key, text in told.items():
+            loc: Loc = ("claims", index, *key.split(".", 1))
+            yield loc, text
 
 
 def _faults_of_claim(study: Study, claim: Claim) -> Iterator[tuple[str, str]]:
