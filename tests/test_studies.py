@@ -17,8 +17,7 @@ from moestat.claims.verdicts import judge
 from moestat.errors import InputError
 from moestat.fit import competition_mle, population
 from moestat.identify import evaluate
-from moestat.report import captions
-from moestat.report.figures import draw_evidence, shown
+from moestat.report.figures import caption, draw_evidence, shown
 from moestat.runner import plan, results
 from moestat.runner import run as runner
 from moestat.runner.request import Request
@@ -187,7 +186,7 @@ def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, mo
         canvas, facts = draw_evidence(evidence, figure)
         assert canvas.axes and len(canvas.legends) <= 1
         assert not figure.panels or not canvas.texts, "the title is in the caption, the provenance in the metadata"
-        assert len(captions.caption(evidence, figure, facts).split()) <= 150
+        assert len(caption(evidence, figure, facts).split()) <= 150
         colours = {}
         for fact in facts:
             names = [entry.name for entry in fact.entries]

@@ -173,6 +173,13 @@ class Evidence:
         array = self._kept[key]
         return selection.at_point(array, at) if at else array
 
+    def values(self, variable: str, arm: str) -> np.ndarray:
+        """Return all values of a variable in an arm, or none where the results hold no such number."""
+        try:
+            return np.asarray(self.samples(variable, arm).values)
+        except NoAnswerError:
+            return np.zeros(0)
+
     def series(
         self,
         variable: str,
@@ -196,7 +203,7 @@ class Evidence:
             if over not in array.dims:
                 raise NoAnswerError(f"The variable {variable!r} has no axis {over!r}.")
             if exact := "replicate" not in array.dims:
-                array = selection.with_replicates(array)
+                array = array.expand_dims(replicate=2)  # no Monte Carlo error, no width
             losses = array.transpose(over, "replicate").values
             fit = fit_array(losses, array[over].values.astype(np.float64), window, level, DRAWS)
             self._kept[key] = FittedSeries(array, over, window, exact, fit)

@@ -1,7 +1,5 @@
 """One run's results, read once: every number of a series comes from one fit, in one window."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from report_example import results, study_of
@@ -10,9 +8,7 @@ from scipy import stats
 from moestat.claims import evidence as module
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError
-from moestat.report import style, tables
-from moestat.report.write import write_outputs
+from moestat.report import tables
 from moestat.study import presets
 
 PANEL = {"variable": "L3"}
@@ -23,42 +19,12 @@ def study(**more):
     return study_of(results(), figures=[{"name": "a", "panels": [PANEL]}], **more)
 
 
-def test_a_series_is_fitted_once_for_verdict_table_and_figure(monkeypatch, tmp_path):
-    fitted = Counter()
-
-    def counting(losses, sizes, window, level, *draws):
-        fitted[losses.tobytes(), window, level] += 1
-        return fit(losses, sizes, window, level, *draws)
-
-    fit = module.fit_array
-    monkeypatch.setattr(module, "fit_array", counting)
-    # all of a figure but its bytes
-    monkeypatch.setattr(style, "save", lambda canvas, **_: dict.fromkeys(("png", "pdf"), b""))
-    ds = results()
-    made = study_of(ds, rates=[RATE], figures=[{"name": "a", "panels": [PANEL]}, {"name": "b"}], summaries=[])
-    report = write_outputs(ds, made, "quick", tmp_path, provenance={})
-    assert list(report.claims["claim"]) == ["slope", "faster", "absent"]  # a slope, and a difference of two
-    # losses and starts of four arms, each once, and a reference of four arms that holds the same values in all of them
-    assert sorted(fitted.values()) == [1] * 8 + [4]
-
-
 def test_claim_and_table_share_the_window_of_the_rate():
     ds = results()
     run = Evidence(ds, study_of(ds, rates=[{"loss": "L3", "window": [3000, 1e6]}]), "quick")
     fit = run.series("L3", "n", "softmax-relu", window=run.facts("L3", "n", "softmax-relu").window).fit
     judged = verdicts.judge_claim(run, run.study.claims[0])
     assert judged.estimate == fit.slope == tables.rates(run).iloc[0]["slope"] and fit.sizes[0] >= 3000
-
-
-def test_samples_of_an_arm_are_selected_once_and_equal_a_slow_selection():
-    ds = results()
-    ds["status"][1, 2, 3] = 8
-    run = Evidence(ds, study_of(ds), "quick")
-    first = run.samples("L3", "sigmoid-relu")
-    assert run.samples("L3", "sigmoid-relu") is first
-    np.testing.assert_array_equal(first, np.where(ds["status"][1] == 0, ds["L3"][1], np.nan))
-    with pytest.raises(NoAnswerError, match="no axis 'size'"):
-        run.samples("L3", "sigmoid-relu", {"size": 3})
 
 
 def test_a_rate_says_what_belongs_to_its_series():
