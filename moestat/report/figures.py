@@ -24,8 +24,7 @@ from moestat.report import panels, style
 from moestat.report.panels import Facts, Names, point
 from moestat.report.tables import label
 from moestat.report.text import mathtext, minus
-from moestat.study.patterns import fits
-from moestat.study.spec import Figure, Panel, Study
+from moestat.study.spec import Figure, Panel, Study, fits
 
 PART = re.compile(r"[,:]\s+")
 PANELS = {"rates": panels.rates, "lines": panels.lines, "heatmap": panels.heatmap}
