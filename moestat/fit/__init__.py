@@ -20,7 +20,6 @@ def least_squares(model: Model, x: Array, y: Array, starts: Array, **settings: A
 
     Parameters
     ----------
-    model : moestat.models.regression.Model
     x : array (B, n, d)
         With B and n at least 1. Lists and numbers of any real type are taken, here and below.
     y : array (B, n)
@@ -28,10 +27,6 @@ def least_squares(model: Model, x: Array, y: Array, starts: Array, **settings: A
         With S and N at least 1.
     **settings
         ``box`` and the others of :func:`moestat.fit.newton.least_squares`.
-
-    Returns
-    -------
-    moestat.fit.newton.Fit
 
     Raises
     ------

@@ -24,11 +24,9 @@ def certify(problem: Problem, theta: Array, tau: Smoothing, box: float, goal: Ar
 
     Parameters
     ----------
-    problem : Problem
     theta : array (B, N, P)
     tau : float or array (B, 1, 1)
         Smoothing of the ReLU.
-    box : float
     goal : array (B,)
         Gains in the loss below this do not matter.
 

@@ -80,10 +80,7 @@ def slopes(model: Competition, free: Array, features: Array, y: Array, temperatu
 
     Parameters
     ----------
-    model : Competition
-    free : array (..., k P)
-    features : array (..., q, n)
-    y : array (..., n)
+    free, features, y : arrays (..., k P), (..., q, n), (..., n)
     temperature : float
         T; 0 is the hard choice.
     """
@@ -196,11 +193,8 @@ def likelihood_problem(
 
     Parameters
     ----------
-    model : Competition
-    data : Data
     owner : int array (M,)
         The replicate of each fit.
-    temperature : float
     least_variance : float
         Lower bound of the variances; the loss is shifted so that it is not negative above it.
     """

@@ -87,9 +87,7 @@ def maximum_likelihood(
 
     Parameters
     ----------
-    model : Competition
-    x : array (B, n, d)
-    y : array (B, n)
+    x, y : arrays (B, n, d), (B, n)
     starts : array (B, S, k, P)
         Atoms ``[W, v]``, see :class:`moestat.models.competition.Competition`.
     truth : array (k*, P), optional
@@ -112,12 +110,6 @@ def maximum_likelihood(
     -------
     LikelihoodFit
         ``status`` is CONVERGED when several rounds of the local search in a row gained nothing.
-
-    Raises
-    ------
-    ValueError
-        See :func:`moestat.fit.likelihood.check_problem`; also if there are fewer experts than active ones, or a
-        setting is out of range.
     """
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
     if model.active > atoms:

@@ -46,7 +46,6 @@ def distinct(owner: np.ndarray, loss: np.ndarray, n: int, most: int) -> tuple[np
         Minus the mean log-likelihood.
     n : int
         Number of samples that the mean is over.
-    most : int
 
     Returns
     -------
@@ -74,24 +73,13 @@ def distinct(owner: np.ndarray, loss: np.ndarray, n: int, most: int) -> tuple[np
 
 @dataclass(frozen=True)
 class Pool:
-    """Points that compete: where they are, whose they are, which start they come from, and how they did.
+    """Points that compete: where they are, whose they are, which start they come from, and how they did."""
 
-    Attributes
-    ----------
-    free : array (M, p)
-    owner : int array (M,)
-        The replicate of each point.
-    start : int array (M,)
-    iterations : int array (M,)
-    loss : array (M,)
-        Minus the mean log-likelihood; infinite where it is not known or not finite.
-    """
-
-    free: Array
-    owner: np.ndarray
-    start: np.ndarray
-    iterations: np.ndarray
-    loss: np.ndarray
+    free: Array  #: (M, p)
+    owner: np.ndarray  #: (M,) int, the replicate of each point.
+    start: np.ndarray  #: int array (M,)
+    iterations: np.ndarray  #: int array (M,)
+    loss: np.ndarray  #: (M,), minus the mean log-likelihood; infinite where it is not known or not finite.
 
     @classmethod
     def of(cls, free: Array, replicates: int, iterations: int = 0) -> Pool:

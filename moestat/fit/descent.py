@@ -73,7 +73,6 @@ def descend(problem: Problem, start: Array, settings: Settings, variance: Array)
     problem : Problem
         Of M members.
     start : array (M, N, P)
-    settings : Settings
     variance : array (M,)
         Variance of y, the scale below which a decrement or a loss counts as nothing.
 

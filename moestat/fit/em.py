@@ -38,23 +38,12 @@ _RIDGE = 1e-12  # relative to the diagonal: an expert that has lost all its samp
 
 @dataclass(frozen=True)
 class EMResult:
-    """Where each of M fits stopped.
+    """Where each of M fits stopped."""
 
-    Attributes
-    ----------
-    free : array (M, p)
-        Free coordinates, see :func:`moestat.fit.softmax_likelihood.pack`.
-    log_likelihood : array (M,)
-        Mean log-density.
-    iterations : array (M,) int
-    status : array (M,) int
-        A :class:`moestat.status.Status`: CONVERGED, LIMIT or NOT_FINITE.
-    """
-
-    free: Array
-    log_likelihood: Array
-    iterations: Array
-    status: Array
+    free: Array  #: (M, p), free coordinates, see :func:`moestat.fit.softmax_likelihood.pack`.
+    log_likelihood: Array  #: (M,), mean log-density.
+    iterations: Array  #: (M,) int
+    status: Array  #: (M,) int, a :class:`moestat.status.Status`: CONVERGED, LIMIT or NOT_FINITE.
 
 
 @dataclass(frozen=True)
@@ -110,10 +99,6 @@ def em(
         Newton steps of the gate per M step, at most.
     bounds : (float, float), default (1e-2, 1e2)
         Variances stay between them: the likelihood has no maximum without a lower bound.
-
-    Returns
-    -------
-    EMResult
     """
     xp = namespace(start)
     members = xp.arange(start.shape[0], dtype=xp.int64)
@@ -269,9 +254,7 @@ def expectation_maximisation(
 
     Parameters
     ----------
-    x : array (B, n, d)
-    y : array (B, n)
-    starts : array (B, S, N, P)
+    x, y, starts : arrays (B, n, d), (B, n), (B, S, N, P)
     truth : array (N*, P), optional
         For the gain; no start may be equal to it.
     tolerance, max_iterations, variances
@@ -281,12 +264,6 @@ def expectation_maximisation(
     -------
     LikelihoodFit
         ``decrement`` is not computed: NaN. ``box_hits`` counts variances at their bounds.
-
-    Raises
-    ------
-    ValueError
-        See :func:`moestat.fit.likelihood.check_problem`; also if the bounds of the variances are not
-        0 < lower < upper, or ``tolerance`` or ``max_iterations`` is negative.
     """
     model = SoftmaxGaussian(x.shape[-1])
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth)

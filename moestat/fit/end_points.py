@@ -40,21 +40,12 @@ FLOOR = 1e-12
 
 @dataclass(frozen=True)
 class Minima:
-    """End points by minimum.
+    """End points by minimum."""
 
-    Attributes
-    ----------
-    label : int array (S,)
-        The minimum that every end point belongs to, 0 the lowest; -1 where the loss is not finite.
-    count : int array (W,)
-        Number of end points of each.
-    lower_left : float
-        The chance that something lower is left (see the module's text).
-    """
-
+    #: (S,) int, the minimum that every end point belongs to, 0 the lowest; -1 where the loss is not finite.
     label: np.ndarray
-    count: np.ndarray
-    lower_left: float
+    count: np.ndarray  #: (W,) int, number of end points of each.
+    lower_left: float  #: The chance that something lower is left (see the module's text).
 
 
 def minima(loss: np.ndarray, tolerance: float) -> Minima:
@@ -103,7 +94,6 @@ def near(loss: np.ndarray, n: int, excess: float) -> np.ndarray:
     ----------
     loss : array (S,)
         Half the mean squared residuals.
-    n : int
     excess : float
         Of the residual sum of squares over the lowest one, e.g. v log n.
 

@@ -168,9 +168,7 @@ def global_search(
 
     Parameters
     ----------
-    model : Model
-    x : array (n, d)
-    y : array (n,)
+    x, y : arrays (n, d), (n,)
     local : array (S, N, P)
         Starts of the local estimator, S >= 1.
     known : array (K, N, P)
@@ -181,18 +179,8 @@ def global_search(
         Known minimisers with one atom less, which atoms are put into. Without them these are the best local end points
         without one atom, the lowest of them.
     box : float, default 5
-    budget : Budget, optional
     max_iterations : int, default 2000
     precision : {"mixed", "double"}
-
-    Returns
-    -------
-    Search
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit together.
     """
     budget = Budget() if budget is None else budget
     shape = (local.shape[-2], model.atom_size) if local.ndim == 3 else None

@@ -24,7 +24,7 @@ _ROWS = 8192  # samples gathered at a time, rounded to whole minibatches; the nu
 
 
 def perturb(theta: np.ndarray, radius: float, rng: np.random.Generator) -> np.ndarray:
-    r"""Add independent N(0, radius^2) to every stored coordinate.
+    r"""Add independent N(0, radius^2) to every stored coordinate, (..., N, P).
 
     A is stored isometrically, so this is the law of the symmetric part of A + E with E a full matrix of independent
     N(0, radius^2): variance radius^2 on the diagonal and radius^2 / 2 off it. An antisymmetric part, which the
@@ -37,10 +37,6 @@ def perturb(theta: np.ndarray, radius: float, rng: np.random.Generator) -> np.nd
         At least 0.
     rng : numpy.random.Generator
         Always gives one normal per coordinate, so that starts which differ in the radius only share their direction.
-
-    Returns
-    -------
-    array (..., N, P)
     """
     if not radius >= 0:
         raise ValueError(f"radius is {radius}; it must be at least 0")
@@ -63,7 +59,6 @@ def sgd(
 
     Parameters
     ----------
-    model : Model
     x : array (R, n, d)
         Samples of R replicates.
     y : array (R, n)
@@ -82,11 +77,6 @@ def sgd(
     -------
     array like ``start``
         A member that diverges comes back with entries that are not finite.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, a number is out of range, or an order is not made of permutations.
 
     Notes
     -----

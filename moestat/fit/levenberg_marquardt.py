@@ -42,11 +42,6 @@ def levenberg_marquardt(
     tolerance : float, default 1e-10
         A member has converged when its decrement is at most ``tolerance * loss``, or 1e-20 times its loss at the start.
 
-    Raises
-    ------
-    ValueError
-        If ``start`` is not (B, p), or an option is not positive.
-
     Notes
     -----
     A member has STALLED when no step of a size that rounding can resolve lowers the loss. A step to a point where loss,

@@ -72,14 +72,7 @@ class LikelihoodFit:
 def check_problem(
     model: GaussianMixture, x: Array, y: Array, starts: Array, truth: Array | None
 ) -> tuple[int, int, int, int]:
-    """Refuse what cannot be fitted; return B, n, S and N.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, numbers are not finite, variances are not positive, there are fewer samples than
-        parameters, or a start is exactly the truth.
-    """
+    """Refuse what cannot be fitted; return B, n, S and N."""
     if x.ndim != 3:
         raise ValueError(f"x has shape {tuple(x.shape)}; it must be (replicates, samples, {model.d})")
     check_data(x, y, model.d)

@@ -41,22 +41,12 @@ _NEWTON = (1.0, 0.5, 0.25, 0.1, 0.03)  # lengths of the steps along the smooth p
 
 @dataclass(frozen=True)
 class Searched(active_set.Rows):
-    """Where M fits ended.
+    """Where M fits ended."""
 
-    Attributes
-    ----------
-    free : array (M, p)
-    at : Gram
-        Loss, gradient and curvature there.
-    rounds : array (M,) int
-    status : array (M,) int
-        CONVERGED when no move of several rounds gained anything; LIMIT.
-    """
-
-    free: Array
-    at: Gram
-    rounds: Array
-    status: Array
+    free: Array  #: (M, p)
+    at: Gram  #: Loss, gradient and curvature there.
+    rounds: Array  #: (M,) int
+    status: Array  #: (M,) int: CONVERGED when no move of several rounds gained anything; LIMIT.
 
 
 @dataclass(frozen=True)

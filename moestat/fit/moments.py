@@ -51,11 +51,9 @@ class Problem:
 
     Parameters
     ----------
-    model : Model
     n_atoms : int
         Number N of fitted atoms.
-    x : array (B, n, d)
-    y : array (B, n)
+    x, y : arrays (B, n, d), (B, n)
     precision : {"mixed", "double"}
         "mixed": the products that make the Hessian run in float32; loss and gradient are float64 always.
     """

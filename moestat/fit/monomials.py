@@ -21,7 +21,6 @@ def monomials(xt: Array, degree: int) -> Array:
     Parameters
     ----------
     xt : array (..., d, n)
-    degree : int
 
     Returns
     -------
@@ -47,24 +46,13 @@ def monomial_index(d: int, degree: int) -> dict[tuple[int, ...], int]:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the entries of the Hessian are found among the moments.
+    """Where the entries of the Hessian are found among the moments."""
 
-    Attributes
-    ----------
-    degrees : (int, int, int)
-        Degree of the monomials of gate-gate, gate-expert and expert-expert products.
-    sizes : (int, int, int)
-        Their numbers of monomials.
-    index : int array (p * p,)
-        Position of every entry in the concatenated moments.
-    scale : array (p, p)
-        Factors of sqrt(2) of the isometric storage.
-    """
-
+    #: Degree of the monomials of gate-gate, gate-expert and expert-expert products.
     degrees: tuple[int, int, int]
-    sizes: tuple[int, int, int]
-    index: np.ndarray
-    scale: np.ndarray
+    sizes: tuple[int, int, int]  #: Their numbers of monomials.
+    index: np.ndarray  #: (p * p,) int, position of every entry in the concatenated moments.
+    scale: np.ndarray  #: (p, p), factors of sqrt(2) of the isometric storage.
 
 
 @lru_cache(maxsize=16)

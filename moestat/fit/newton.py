@@ -117,9 +117,7 @@ def least_squares(
 
     Parameters
     ----------
-    model : Model
-    x : array (B, n, d)
-    y : array (B, n)
+    x, y : arrays (B, n, d), (B, n)
     starts : array (B, S, N, P)
         Coordinates outside the box are moved onto it.
     box : float, default 5
@@ -136,15 +134,6 @@ def least_squares(
         a refusal by the certificate); loss, gradient, factorisation and certificate are float64 in both.
     batch_bytes : int, optional
         Memory for the arrays of one batch; it decides how many members are computed together, and nothing else.
-
-    Returns
-    -------
-    Fit
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit together or a setting is out of range.
     """
     xp = namespace(x, y, starts)
     settings = _settings(model, box, ladder, max_iterations, tolerance)

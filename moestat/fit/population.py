@@ -127,15 +127,6 @@ def pseudo_truths(
         The points, see :data:`Points`; scrambled Sobol points of [-1, 1]^d if left out.
     max_iterations : int, default 1000
     device : {"cpu", "cuda"}
-
-    Returns
-    -------
-    PseudoTruths
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or no start led to a finite loss.
     """
     _check(model, starts, points_log2, polish_log2, keep)
     function = _function(target)
@@ -246,7 +237,6 @@ def lowest_minima(
 
     Parameters
     ----------
-    model : Model
     theta : array (S, N, P)
         Where the fits ended.
     rmse : array (S,)
@@ -258,11 +248,6 @@ def lowest_minima(
         Which points the root mean squares are over, for the reasons.
     labels : int array (S,), optional
         Numbers of the starts, for the reasons; 0, 1, ... if not given.
-
-    Raises
-    ------
-    ValueError
-        If no root mean square is finite.
     """
     labels = np.arange(len(rmse)) if labels is None else labels
     order = [int(k) for k in np.argsort(rmse, kind="stable")]
@@ -306,9 +291,6 @@ def sobol(d: int, log2: int, seed: int, purpose: str) -> np.ndarray:
 
     Parameters
     ----------
-    d : int
-    log2 : int
-    seed : int
     purpose : str
         Different purposes are scrambled independently.
     """

@@ -43,18 +43,10 @@ SCALES = (0.3, 3.0)
 
 @dataclass(frozen=True)
 class Screened:
-    """Candidate atoms and what they promise.
+    """Candidate atoms and what they promise."""
 
-    Attributes
-    ----------
-    atom : array (K, P)
-        The candidates, moved to where the linear model puts them, inside the box.
-    gain : array (K,)
-        By how much the residual sum of squares falls, to first order, all else being re-fitted.
-    """
-
-    atom: np.ndarray
-    gain: np.ndarray
+    atom: np.ndarray  #: (K, P), the candidates, moved to where the linear model puts them, inside the box.
+    gain: np.ndarray  #: (K,), by how much the residual sum of squares falls, to first order, all else being re-fitted.
 
 
 def screen(model: Model, x: Array, y: Array, theta: np.ndarray, atoms: np.ndarray, *, box: float) -> Screened:
@@ -62,19 +54,13 @@ def screen(model: Model, x: Array, y: Array, theta: np.ndarray, atoms: np.ndarra
 
     Parameters
     ----------
-    model : Model
-    x : array (n, d)
-    y : array (n,)
+    x, y : arrays (n, d), (n,)
     theta : array (M, P)
         The fit, of any number of atoms; best at a minimum.
     atoms : array (K, P)
         Candidates.
     box : float
         Bound on every coordinate; coordinates of the fit that it holds are not re-fitted.
-
-    Returns
-    -------
-    Screened
     """
     xp = namespace(x, y)
     smooth = 0.001 if model.expert == "relu" else 0.0

@@ -29,17 +29,10 @@ with one atom more, and the best fit with one atom replaced."""
 
 @dataclass(frozen=True)
 class Starts:
-    """Starts of one kind.
+    """Starts of one kind."""
 
-    Attributes
-    ----------
-    kind : str
-        One of ``KINDS``.
-    theta : array (S, N, P)
-    """
-
-    kind: str
-    theta: np.ndarray
+    kind: str  #: One of ``KINDS``.
+    theta: np.ndarray  #: (S, N, P)
 
 
 def near(known: np.ndarray, count: int, stream: Stream, *, box: float) -> Starts:
@@ -78,7 +71,6 @@ def inserted(
 
     Parameters
     ----------
-    model : Model
     x, y : arrays (n, d), (n,)
     bases : array (B, N - 1, P)
         Fits with one atom less; each gets an equal share of the starts.
@@ -86,7 +78,6 @@ def inserted(
         Starts, and candidates that they are chosen from, in total.
     kind : {"insert", "replace"}
     stream : callable
-    box : float
     """
     law = np.full(model.atom_size, model.d**-0.5)
     best = []

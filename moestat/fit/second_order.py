@@ -29,19 +29,11 @@ _RUNNING = -1
 
 
 class Gram(NamedTuple):
-    """What a method needs to know of M problems at one point each.
+    """What a method needs to know of M problems at one point each."""
 
-    Attributes
-    ----------
-    loss : array (M,)
-    gradient : array (M, p)
-        Gradient of ``loss``.
-    gram : array (M, p, p)
-        Curvature of ``loss``: J'J, or any symmetric approximation of the Hessian (it may be indefinite).
-    """
-
-    loss: Array
-    gradient: Array
+    loss: Array  #: (M,)
+    gradient: Array  #: (M, p), gradient of ``loss``.
+    #: (M, p, p), curvature of ``loss``: J'J, or any symmetric approximation of the Hessian (it may be indefinite).
     gram: Array
 
     def finite(self) -> Array:
@@ -70,32 +62,19 @@ members. The loss is non-negative (a half, mean or weighted sum of squares), and
 
 @dataclass(frozen=True)
 class Ends:
-    r"""Where each member of the batch ended, and how near to a stationary point that is.
+    r"""Where each member of the batch ended, and how near to a stationary point that is."""
 
-    Attributes
-    ----------
-    theta : array (B, p)
-    loss : array (B,)
-    gradient : array (B,)
-        Largest absolute coordinate of the projected gradient (0 where the box holds a coordinate back).
-    decrement : array (B,)
-        :math:`\frac12 g'H^{-1}g` with the curvature H on the free coordinates: by how much a full step is predicted to
-        lower the loss. Infinite where H is not positive definite (for a trust region: semi-definite).
-    iterations : array (B,) int
-        Steps tried; the problem was evaluated once more than that.
-    box_hits : array (B,) int
-        Coordinates that lie on the box.
-    status : array (B,) int
-        A :class:`moestat.status.Status`: CONVERGED; LIMIT; STALLED, when no step that the method would still try
-        lowers the loss; or NOT_FINITE, when the start has no finite loss, gradient and curvature.
-    """
-
-    theta: Array
-    loss: Array
+    theta: Array  #: (B, p)
+    loss: Array  #: (B,)
+    #: (B,), largest absolute coordinate of the projected gradient (0 where the box holds a coordinate back).
     gradient: Array
+    #: (B,): :math:`\frac12 g'H^{-1}g` with the curvature H on the free coordinates: by how much a full step is
+    #: predicted to lower the loss. Infinite where H is not positive definite (for a trust region: semi-definite).
     decrement: Array
-    iterations: Array
-    box_hits: Array
+    iterations: Array  #: (B,) int, steps tried; the problem was evaluated once more than that.
+    box_hits: Array  #: (B,) int, coordinates that lie on the box.
+    #: (B,) int, a :class:`moestat.status.Status`: CONVERGED; LIMIT; STALLED, when no step that the method would still
+    #: try lowers the loss; or NOT_FINITE, when the start has no finite loss, gradient and curvature.
     status: Array
 
 
@@ -168,13 +147,7 @@ class _Examined(active_set.Rows):
 def minimise(
     method: Method, problem: Problem, start: Array, lower: Array | float, upper: Array | float, max_iterations: int
 ) -> Ends:
-    """Minimise from B starts (B, p), which are moved into the box (broadcastable to them) if they lie outside.
-
-    Raises
-    ------
-    ValueError
-        If ``start`` is not (B, p), a number is not positive, or the box is empty.
-    """
+    """Minimise from B starts (B, p), which are moved into the box (broadcastable to them) if they lie outside."""
     for name, value in (("tolerance", method.tolerance), ("max_iterations", max_iterations)):
         if not value > 0:
             raise ValueError(f"{name} is {value}; it must be positive")

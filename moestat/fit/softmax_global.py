@@ -76,9 +76,7 @@ def global_maximum(
 
     Parameters
     ----------
-    x : array (B, n, 1)
-    y : array (B, n)
-    starts : array (B, S, N, 5)
+    x, y, starts : arrays (B, n, 1), (B, n), (B, S, N, 5)
     truth, box, variances, kept
         See :func:`moestat.fit.softmax_mle.maximum_likelihood`.
     rounds : int
@@ -91,12 +89,6 @@ def global_maximum(
     LikelihoodFit
         Of each data set the fit with the highest likelihood; ``start`` and ``start_log_likelihood`` are those of the
         starts.
-
-    Raises
-    ------
-    ValueError
-        As :func:`moestat.fit.softmax_mle.maximum_likelihood` and
-        :func:`moestat.fit.softmax_starts.inserted_starts`.
     """
     how: dict[str, Any] = {"box": box, "variances": variances}
     first = maximum_likelihood(x, y, starts, truth=truth, kept=kept, **how)

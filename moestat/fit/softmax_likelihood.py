@@ -35,20 +35,11 @@ ROWS = 4096
 
 @dataclass(frozen=True)
 class Data:
-    """Samples of B replicates in the layout of the kernels, cut into chunks.
+    """Samples of B replicates in the layout of the kernels, cut into chunks."""
 
-    Attributes
-    ----------
-    z : tuple of arrays (B, D, R)
-        Features (1, x), D = d + 1.
-    y : tuple of arrays (B, R)
-    n : int
-        Number of samples of a replicate.
-    """
-
-    z: tuple[Array, ...]
-    y: tuple[Array, ...]
-    n: int
+    z: tuple[Array, ...]  #: tuple of arrays (B, D, R), features (1, x), D = d + 1.
+    y: tuple[Array, ...]  #: tuple of arrays (B, R)
+    n: int  #: Number of samples of a replicate.
 
     def chunks(self, replicate: Array) -> Iterator[tuple[Array, Array]]:
         """Hand out the features (M, D, R) and responses (M, R) of the given replicates (M,), chunk by chunk."""

@@ -64,8 +64,7 @@ def maximum_likelihood(
 
     Parameters
     ----------
-    x : array (B, n, d)
-    y : array (B, n)
+    x, y : arrays (B, n, d), (B, n)
     starts : array (B, S, N, P)
         Atoms ``[c, b, a, beta, v]``, see :class:`moestat.models.softmax_gaussian.SoftmaxGaussian`.
     truth : array (N*, P), optional
@@ -87,12 +86,6 @@ def maximum_likelihood(
     -------
     LikelihoodFit
         With the gate of the last atom at zero.
-
-    Raises
-    ------
-    ValueError
-        See :func:`moestat.fit.likelihood.check_problem`; also if the bounds of the variances are not
-        0 < lower < upper, or another setting is out of range.
     """
     model = SoftmaxGaussian(x.shape[-1])
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth)

@@ -63,8 +63,7 @@ def inserted_starts(
 
     Parameters
     ----------
-    x : array (B, n, 1)
-    y : array (B, n)
+    x, y : arrays (B, n, 1), (B, n)
     theta : array (B, N, 5)
         Fits, atoms ``[c, b, a, beta, v]``.
     box : float
@@ -80,11 +79,6 @@ def inserted_starts(
     -------
     array (B, keep, N + 1, 5)
         The new component is the last one; the best is first.
-
-    Raises
-    ------
-    ValueError
-        If the inputs have more than one dimension.
     """
     _one_dimensional(x, "screening draws lines, for one-dimensional inputs")
     out = []
@@ -242,11 +236,6 @@ def cut_starts(
     -------
     array (B, keep, N + 1, 5)
         The new component is the last one.
-
-    Raises
-    ------
-    ValueError
-        If the inputs have more than one dimension.
     """
     _one_dimensional(x, "an expert is cut at one input, of one dimension")
     return np.stack([_cuts(*of_one, box, variances, keep) for of_one in zip(x[..., 0], y, theta, strict=True)])

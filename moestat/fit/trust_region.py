@@ -46,11 +46,6 @@ def trust_region(
         A member has converged when its decrement is at most this, on the scale of the loss.
     rounding : float, default 1e-15
         Relative error of the loss: changes below it cannot be judged.
-
-    Raises
-    ------
-    ValueError
-        If ``start`` is not (B, p), an option is not positive, or the box is empty.
     """
     return minimise(_Bounded(tolerance, rounding), problem, start, lower, upper, max_iterations)
 

@@ -94,12 +94,6 @@ def identify(
     seed : int
         Seed of the drawn parameters.
 
-    Raises
-    ------
-    ValueError
-        If a name is unknown, a number out of range, a function comes without ``parameters``, or it has no second
-        derivatives at most points.
-
     Examples
     --------
     >>> linear = identify("linear", d=1, atoms=1)

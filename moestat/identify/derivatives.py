@@ -38,23 +38,13 @@ class Jet:
 
 @dataclass(frozen=True)
 class Parametric:
-    """An expert whose derivatives can be had.
+    """An expert whose derivatives can be had."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of its parameters.
-    jet : callable (x, eta) -> (Jet, usable points, relative error)
-    two_layer : bool
-        Whether it is (lambda) phi(a'x + beta) with parameters a, beta (, lambda).
-    scaled : int
-        Number of parameters, from the first, that the expert phi(a'x + beta) may be homogeneous in.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  #: Names of its parameters.
+    #: callable (x, eta) -> (Jet, usable points, relative error)
     jet: Callable[[np.ndarray, np.ndarray], tuple[Jet, np.ndarray, float]]
-    two_layer: bool
-    scaled: int
+    two_layer: bool  #: Whether it is (lambda) phi(a'x + beta) with parameters a, beta (, lambda).
+    scaled: int  #: Number of parameters, from the first, that the expert phi(a'x + beta) may be homogeneous in.
 
 
 def _tanh(h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

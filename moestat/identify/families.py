@@ -78,7 +78,6 @@ def family(
     Parameters
     ----------
     kind : {"first", "strong", "printed", "second"}
-    atoms : list of Atom
     jets : list of Jet
         Derivatives of the expert at the atoms' eta and at the points.
     x : array (m, d)

@@ -43,34 +43,22 @@ class Relation:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The linear structure of a family.
+    """The linear structure of a family."""
 
-    Attributes
-    ----------
-    singular_values : array (k,)
-        Of all functions, each scaled to unit length (functions that vanish stay 0), over the largest.
-    functions, distinct : int
-        Number of functions, and of those that neither vanish nor are proportional to an earlier one.
-    rank : int
-    gap : float
-        Smallest singular value of the distinct functions that counts as positive over the largest that does not
-        (over the tolerance, where there is none).
-    zero : list of int
-        Functions that vanish.
-    proportional : list of (int, int, float)
-        (i, j, t): function i is t times the earlier function j.
-    null : array (relations, functions)
-        Coefficients of the relations with three or more terms.
-    """
-
+    #: (k,), of all functions, each scaled to unit length (functions that vanish stay 0), over the largest.
     singular_values: np.ndarray
+    #: functions, distinct: Number of functions, and of those that neither vanish nor are proportional to an earlier
+    #: one.
     functions: int
     distinct: int
     rank: int
+    #: Smallest singular value of the distinct functions that counts as positive over the largest that does not (over
+    #: the tolerance, where there is none).
     gap: float
-    zero: list[int]
+    zero: list[int]  #: Functions that vanish.
+    #: list of (int, int, float): (i, j, t): function i is t times the earlier function j.
     proportional: list[tuple[int, int, float]]
-    null: np.ndarray
+    null: np.ndarray  #: (relations, functions), coefficients of the relations with three or more terms.
 
 
 def decompose(columns: np.ndarray, order: np.ndarray, tolerance: float) -> Decomposition:

@@ -34,7 +34,6 @@ def table(
     ----------
     experts : str, function or sequence of these
         As for :func:`moestat.identify.identify`; ``"polynomial 2"`` is a polynomial of degree 2.
-    scores : sequence of str
     d, atoms, seed : int
         As for :func:`moestat.identify.identify`.
 

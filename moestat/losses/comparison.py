@@ -13,31 +13,16 @@ from moestat.models.regression import Model
 
 @dataclass(frozen=True)
 class Comparison:
-    """What separates every fitted atom from every true atom, and which cell it is in.
+    """What separates every fitted atom from every true atom, and which cell it is in."""
 
-    Attributes
-    ----------
-    cell : int array (..., N)
-    member : array (..., N, N*)
-        1 where atom i is in cell j, else 0.
-    size : array (..., N*)
-        Number of atoms per cell.
-    square : dict of arrays (..., N, N*)
-        Squared Euclidean (for A: Frobenius) distances per block "A", "b", "c", "eta".
-    eta_parts : pair of arrays (..., N, N*)
-        The square of "eta" by its parts a and beta.
-    gamma : array (..., N)
-        c of the fitted atoms, in the gauge of the comparison.
-    weight, true_weight : arrays (..., N), (N*,)
-        Weights of the mixing measures.
-    """
-
-    cell: Array
-    member: Array
-    size: Array
+    cell: Array  #: int array (..., N)
+    member: Array  #: (..., N, N*): 1 where atom i is in cell j, else 0.
+    size: Array  #: (..., N*), number of atoms per cell.
+    #: dict of arrays (..., N, N*): Squared Euclidean (for A: Frobenius) distances per block "A", "b", "c", "eta".
     square: dict[str, Array]
-    eta_parts: tuple[Array, Array]
-    gamma: Array
+    eta_parts: tuple[Array, Array]  #: pair of arrays (..., N, N*): The square of "eta" by its parts a and beta.
+    gamma: Array  #: (..., N): c of the fitted atoms, in the gauge of the comparison.
+    #: weight, true_weight: (..., N), (N*,): Weights of the mixing measures.
     weight: Array
     true_weight: Array
 

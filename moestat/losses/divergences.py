@@ -44,10 +44,7 @@ def squared_hellinger(
 
     Parameters
     ----------
-    model : GaussianMixture
-    fitted : array (..., N, P)
-    truth : array (N*, P)
-    x : array (m, d)
+    fitted, truth, x : arrays (..., N, P), (N*, P), (m, d)
     points : int, optional
         Grid points per input; by default as many as the module's rule asks for, measure by measure.
 
@@ -55,11 +52,6 @@ def squared_hellinger(
     -------
     array (..., m)
         NaN for a measure whose smallest standard deviation is so small that it would take more than 8192 points.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, numbers are not finite or variances are not positive.
     """
     check_atoms(fitted, model.atom_size, name="fitted")
     check_atoms(truth, model.atom_size, name="truth")
@@ -89,12 +81,7 @@ def squared_hellinger(
 def expected_hellinger(
     model: GaussianMixture, fitted: Array, truth: Array, x: Array, *, points: int | None = None
 ) -> tuple[Array, Array]:
-    """Return E_X h and E_X h^2 over the inputs; arguments as in :func:`squared_hellinger`.
-
-    Returns
-    -------
-    h, h2 : arrays (...)
-    """
+    """Return E_X h and E_X h^2 over the inputs; arguments as in :func:`squared_hellinger`, (...)."""
     xp = namespace(fitted, truth, x)
     squared = squared_hellinger(model, fitted, truth, x, points=points)
     return xp.mean(xp.sqrt(squared), axis=-1), xp.mean(squared, axis=-1)

@@ -65,7 +65,6 @@ def information(model: Model, theta: np.ndarray, x_points: np.ndarray) -> np.nda
 
     Parameters
     ----------
-    model : Model
     theta : array (N, P)
     x_points : array (m, d)
         Points that stand for the distribution of X; use at least 2**16 quasi-random ones.
@@ -100,11 +99,6 @@ def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_var
         Points that stand for the distribution of X; use at least 2**16 quasi-random ones.
     noise_variance : float
         v > 0.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer points than coordinates, so that the information would be singular for want of points.
     """
     if x_points.shape[0] < theta.size:
         raise ValueError(f"{x_points.shape[0]} points cannot show the information of {theta.size} coordinates")
@@ -145,16 +139,12 @@ def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[
 
 
 def expected_norm(eigenvalues: np.ndarray) -> np.ndarray:
-    r"""Return E ||Z|| of centred Gaussian vectors, given the eigenvalues (..., k) of their covariances.
+    r"""Return E ||Z|| of centred Gaussian vectors, given the eigenvalues (..., k) of their covariances, (...).
 
     .. math::
         E\sqrt{Q} = \frac{1}{2\sqrt{\pi}} \int_0^\infty \Big(1 - \prod_k (1 + 2 \lambda_k t)^{-1/2}\Big) t^{-3/2} dt,
 
     by the trapezoidal rule in log t, which converges exponentially here: the relative error is below 1e-9.
-
-    Returns
-    -------
-    array (...)
     """
     eigenvalues = np.maximum(eigenvalues, 0.0)
     trace = np.sum(eigenvalues, axis=-1)

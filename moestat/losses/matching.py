@@ -11,7 +11,7 @@ from moestat.models.regression import Model
 
 
 def matched_sum(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return the least sum over paired atoms of ||dA|| + ||db|| + |dc| + ||deta||.
+    """Return the least sum over paired atoms of ||dA|| + ||db|| + |dc| + ||deta||, (...).
 
     It is the loss L3 with a one-to-one pairing in place of the cells: every true atom is paired with a fitted atom of
     its own, softmax gates in the gauge of :meth:`moestat.models.regression.Model.align`. The N - N* fitted atoms left
@@ -22,15 +22,6 @@ def matched_sum(fitted: Array, truth: Array, model: Model) -> Array:
     fitted : array (..., N, P)
     truth : array (N*, P), N* <= N, or (K, N*, P)
         A list of K measures gives the infimum over it.
-
-    Returns
-    -------
-    array (...)
-
-    Raises
-    ------
-    ValueError
-        If N < N*.
     """
     return infimum(_matched_sum, fitted, truth, model)
 
@@ -53,18 +44,13 @@ def _matched_sum(fitted: Array, truth: Array, model: Model) -> Array:
 
 
 def nearest_expert(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return the sum over true atoms of the distance from eta* to the nearest fitted eta.
+    """Return the sum over true atoms of the distance from eta* to the nearest fitted eta, (...).
 
     It looks at the experts alone: not at the gates, and not at fitted atoms that are near no true one.
 
     Parameters
     ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P) or (K, N*, P)
-
-    Returns
-    -------
-    array (...)
+    fitted, truth : arrays (..., N, P), (N*, P) or (K, N*, P)
     """
     return infimum(_nearest_expert, fitted, truth, model)
 

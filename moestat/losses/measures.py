@@ -86,11 +86,6 @@ def competition_losses(fitted: Array, truth: Array, model: Competition) -> dict[
         K-subsets of cells; K of the model. ``D_weights``, ``D_variances``: the same with one of the two terms.
         ``matched``, ``matched_weights``, ``matched_variances``: sums over the best one-to-one pairing (for both terms,
         or for one). ``empty_cells``: how many true atoms have no fitted atom in their cell: D does not see them.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit the model, numbers are not finite, variances are not positive, or K > k*.
     """
     _check(fitted, truth, model)
     if model.active > truth.shape[0]:
@@ -143,11 +138,6 @@ def softmax_losses(fitted: Array, truth: Array, model: SoftmaxGaussian) -> dict[
         block's errors over the atoms in such cells, in the gauge of the pairing, and ``mass_<kind>``: sums of
         | sum of e^c in the cell - e^c* |, the fitted weights scaled to the total of the true ones; a sum over no cell
         is 0. ``cells_over``, ``cells_exact``, ``cells_empty``: numbers of such cells.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit the model, numbers are not finite, variances are not positive, or N < N*.
 
     Notes
     -----

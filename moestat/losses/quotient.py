@@ -73,22 +73,13 @@ MOST_PAIRS = 2_000_000
 
 @takes_float64("fitted", "truth")
 def quotient(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return the quotient loss (see the module's text).
+    """Return the quotient loss (see the module's text), (...).
 
     Parameters
     ----------
     fitted : array (..., N, P)
     truth : array (N*, P), N* <= N, or (K, N*, P)
         A list of K measures gives the infimum over it.
-
-    Returns
-    -------
-    array (...)
-
-    Raises
-    ------
-    ValueError
-        If N < N*, or if N is so large that the exact infimum is out of reach.
     """
     xp = namespace(fitted, truth)
     loss = quotient_softmax if model.gate == "softmax" else _by_atom
@@ -122,26 +113,16 @@ def _true_cells(truth: np.ndarray, model: Model, kind: str) -> _Truth:
 
 @dataclass(frozen=True)
 class _Sets:
-    """The sets of at most ``most`` of N atoms, with a table of unions of disjoint sets for the dynamic program.
+    """The sets of at most ``most`` of N atoms, with a table of unions of disjoint sets for the dynamic program."""
 
-    Attributes
-    ----------
-    members : int array (S, most)
-        Atoms of each set, filled up with -1.
-    code : int array (S,)
-        Sets as bit masks.
-    left, right, union : int arrays
-        Mask of the atoms used so far, position of a set disjoint from it, and mask of both, sorted by union.
-    start : int array
-        Where each union's entries begin.
-    """
-
-    members: np.ndarray
-    code: np.ndarray
+    members: np.ndarray  #: (S, most) int, atoms of each set, filled up with -1.
+    code: np.ndarray  #: (S,) int, sets as bit masks.
+    #: left, right, union: int arrays: Mask of the atoms used so far, position of a set disjoint from it, and mask of
+    #: both, sorted by union.
     left: np.ndarray
     right: np.ndarray
     union: np.ndarray
-    start: np.ndarray
+    start: np.ndarray  #: int array: Where each union's entries begin.
 
 
 @lru_cache(maxsize=16)

@@ -15,7 +15,7 @@ STEPS = 64
 
 
 def merge_cost(vectors: np.ndarray, price: np.ndarray, used: np.ndarray, target: np.ndarray, kind: str) -> np.ndarray:
-    r"""Return the least cost of moving vectors so that they add up to ``target``.
+    r"""Return the least cost of moving vectors so that they add up to ``target``, (...).
 
     Parameters
     ----------
@@ -29,10 +29,6 @@ def merge_cost(vectors: np.ndarray, price: np.ndarray, used: np.ndarray, target:
     kind : {"linear", "relu"}
         "linear": the moved vectors may be any that add up to the target; "relu": they must be non-negative multiples
         of it.
-
-    Returns
-    -------
-    array (...)
     """
     if kind == "linear":
         cost: np.ndarray = np.min(np.where(used, price, np.inf), axis=-1) * norm(np.sum(vectors, axis=-2) - target)

@@ -17,7 +17,6 @@ def regression_losses(fitted: np.ndarray, truth: np.ndarray, model: Model) -> di
     truth : array (N*, P) or (K, N*, P)
         ``L3`` and ``L5`` are infima over all minimisers with N atoms that a truth has; to a list of measures they are
         taken to these themselves.
-    model : Model
     """
     weak = minimisers.L3_infimum if truth.ndim == 2 else voronoi.L3
     losses = {

@@ -47,7 +47,6 @@ def rescore(
         blocks. Numbers of any type are made float64, here and in ``parameters``.
     n : sequence of S numbers
         The sample sizes.
-    model : SoftmaxGaussian, Competition or moestat.models.regression.Model
     x : array (m, d), optional
         Inputs over which the error of the fitted density (``hellinger``, ``hellinger_squared``) or regression function
         (``rmse``) is averaged; without them it is left out.
@@ -63,11 +62,6 @@ def rescore(
         measures they are taken to these themselves. A block is NaN where there is no cell of its kind. ``usable`` says
         which fits could be scored: the others (numbers that are not finite, variances that are not positive) are NaN in
         every loss.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit each other or the model, ``x`` or ``truth`` holds what it must not, or no fit is usable.
 
     Examples
     --------

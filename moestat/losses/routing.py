@@ -20,17 +20,13 @@ def one_hot(index: Array, size: int, dtype: object) -> Array:
 
 @takes_float64("expert", "cluster")
 def counts(expert: Array, cluster: Array, experts: int, clusters: int) -> Array:
-    """Count the samples of each cluster at each expert.
+    """Count the samples of each cluster at each expert, (..., M, K).
 
     Parameters
     ----------
     expert, cluster : (..., n) int arrays
     experts, clusters : int
         M and K.
-
-    Returns
-    -------
-    (..., M, K) float array
     """
     xp = namespace(expert, cluster)
     at_expert = one_hot(expert, experts, xp.float64)

@@ -53,11 +53,6 @@ def sandwich_line(
     FisherLine
         ``"rmse"`` is left out: the distance to the truth does not vanish; ``"rmse_pseudo"`` is the root of the expected
         squared distance between the fitted function and that of ``theta``. Rank and nullity are those of H.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer points than coordinates.
     """
     m = x_points.shape[0]
     if m < theta.size:

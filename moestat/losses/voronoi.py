@@ -33,13 +33,7 @@ BLOCKS = ("A", "b", "c", "eta")
 
 @takes_float64("fitted", "truth")
 def compare(fitted: Array, truth: Array, model: Model) -> Comparison:
-    """Compare fitted atoms (..., N, P) with one true measure (N*, P), softmax gates in the gauge of least L3.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of coordinates do not fit the model.
-    """
+    """Compare fitted atoms (..., N, P) with one true measure (N*, P), softmax gates in the gauge of least L3."""
     _check(fitted, truth, model)
     if model.gate != "softmax":
         return compared(fitted, truth, model)
@@ -131,11 +125,6 @@ def L2r(fitted: Array, truth: Array, model: Model, r: float = 1.0) -> Array:
             (\|\Delta A\|^r + \|\Delta b\|^r + |\Delta c|^r + \|\Delta a\|^r + |\Delta\beta|^r)
 
     Returns an array (...).
-
-    Raises
-    ------
-    ValueError
-        If r < 1.
     """
     if not r >= 1:
         raise ValueError(f"r is {r}; it must be at least 1")
@@ -186,11 +175,6 @@ def Lsm(fitted: Array, truth: Array, model: Model) -> Array:
         + \sum_{|A_j|=1}\sum_{i\in A_j} e^{c_i} (\|\Delta A\| + \|\Delta b\| + \|\Delta\eta\|)
 
     Returns an array (...). Unlike the others it sees empty cells, through the first sum.
-
-    Raises
-    ------
-    ValueError
-        If the gate is not the softmax.
     """
     if model.gate != "softmax":
         raise ValueError(f"Lsm is a loss of softmax gates; the gate is {model.gate!r}")

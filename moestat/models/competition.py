@@ -39,11 +39,6 @@ class Competition:
         g = w'x, w'x + b, or tanh(w'x + b), with W = w or [w, b].
     active : int
         K, the number of experts that win.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown or a number out of range.
     """
 
     d: int
@@ -158,13 +153,7 @@ class Competition:
 
         Parameters
         ----------
-        theta : array (..., k, P)
-        x : array (..., n, d)
-
-        Raises
-        ------
-        ValueError
-            If more experts are to be active than there are.
+        theta, x : arrays (..., k, P), (..., n, d)
         """
         self._check_count(theta)
         g, _ = self.outputs(theta[..., self.w], self.features(x))
@@ -180,18 +169,11 @@ class Competition:
 
         Parameters
         ----------
-        theta : array (..., k, P)
-        x : array (..., n, d)
-        y : array (..., n)
+        theta, x, y : arrays (..., k, P), (..., n, d), (..., n)
 
         Returns
         -------
         array (..., k, P, n)
-
-        Raises
-        ------
-        ValueError
-            See :func:`moestat.models.gaussian.check_arguments`; also if more experts are to be active than there are.
         """
         check_arguments(self, theta, x, y)
         xp = namespace(theta, x, y)

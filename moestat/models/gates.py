@@ -63,17 +63,13 @@ def score_features(x: Array, score: Score) -> Array:
 
 
 def gate_values(gate: str, scores: Array) -> Array:
-    """Return the gate values g_i(x), computed without overflow.
+    """Return the gate values g_i(x), computed without overflow, (..., N, n).
 
     Parameters
     ----------
     gate : {"sigmoid", "softmax"} or import path
     scores : array (..., N, n)
         Scores of the N atoms; the softmax runs over the axis of atoms.
-
-    Returns
-    -------
-    array (..., N, n)
     """
     xp = namespace(scores)
     if gate == "softmax":
@@ -95,7 +91,7 @@ def gate_derivatives(gate: str, scores: Array, order: int) -> tuple[Array, ...]:
 
 
 def output_slopes(gate: str, g: Array, phi: Array, f: Array, *derivatives: Array) -> Array:
-    """Return df/ds_i, the derivative of f = sum_i g_i phi_i in the score of atom i.
+    """Return df/ds_i, the derivative of f = sum_i g_i phi_i in the score of atom i, (..., N, n).
 
     Sigmoid: g_i (1 - g_i) phi_i; softmax: g_i (phi_i - f); a gate of the user's own: g_i' phi_i.
 
@@ -108,10 +104,6 @@ def output_slopes(gate: str, g: Array, phi: Array, f: Array, *derivatives: Array
         Regression function.
     derivatives : arrays (..., N, n)
         Derivatives of the gate, for a gate of the user's own (see :func:`gate_derivatives`).
-
-    Returns
-    -------
-    array (..., N, n)
     """
     if gate == "softmax":
         return g * (phi - f[..., None, :])

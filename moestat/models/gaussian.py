@@ -20,19 +20,11 @@ LOG_2PI = math.log(2.0 * math.pi)
 
 
 class Components(NamedTuple):
-    """A Gaussian mixture at every sample.
+    """A Gaussian mixture at every sample."""
 
-    Attributes
-    ----------
-    log_weight : array (..., N, n)
-        Logarithms of the gate values; -inf for an expert that is not active.
-    mean : array (..., N, n)
-    variance : array (..., N, 1)
-    """
-
-    log_weight: Array
-    mean: Array
-    variance: Array
+    log_weight: Array  #: (..., N, n), logarithms of the gate values; -inf for an expert that is not active.
+    mean: Array  #: (..., N, n)
+    variance: Array  #: (..., N, 1)
 
 
 class GaussianMixture(Protocol):
@@ -68,23 +60,11 @@ def log_joint(at: Components, y: Array) -> Array:
 
 
 def log_density(model: GaussianMixture, theta: Array, x: Array, y: Array) -> Array:
-    """Return log p(y | x).
+    """Return log p(y | x), (..., n).
 
     Parameters
     ----------
-    model : GaussianMixture
-    theta : array (..., N, P)
-    x : array (..., n, d)
-    y : array (..., n)
-
-    Returns
-    -------
-    array (..., n)
-
-    Raises
-    ------
-    ValueError
-        See :func:`check_arguments`.
+    theta, x, y : arrays (..., N, P), (..., n, d), (..., n)
     """
     check_arguments(model, theta, x, y)
     return log_sum_exp(log_joint(model.components(theta, x), y))
@@ -102,13 +82,7 @@ def log_likelihood(model: GaussianMixture, theta: Array, x: Array, y: Array) -> 
 
 
 def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw responses y (n,) at inputs x (n, d) from one measure theta (N, P).
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, numbers are not finite or variances are not positive.
-    """
+    """Draw responses y (n,) at inputs x (n, d) from one measure theta (N, P)."""
     check_atoms(theta, model.atom_size)
     check_inputs(x, model.d)
     if theta.ndim != 2 or x.ndim != 2:

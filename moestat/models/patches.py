@@ -18,20 +18,13 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Law:
-    """Laws of the amplitudes (bounds of uniforms) and of the noise; the defaults are the paper's.
+    """Laws of the amplitudes (bounds of uniforms) and of the noise; the defaults are the paper's."""
 
-    Attributes
-    ----------
-    signal, centre, feature_noise : (float, float)
-        Bounds of alpha, beta and gamma.
-    noise_scale : float
-        sigma_p: a noise patch has the expected squared norm sigma_p^2.
-    """
-
+    #: signal, centre, feature_noise: (float, float): Bounds of alpha, beta and gamma.
     signal: Range = (0.5, 2.0)
     centre: Range = (1.0, 2.0)
     feature_noise: Range = (0.5, 3.0)
-    noise_scale: float = 1.0
+    noise_scale: float = 1.0  #: sigma_p: a noise patch has the expected squared norm sigma_p^2.
 
 
 @dataclass(frozen=True)
@@ -44,35 +37,20 @@ class Dictionary:
 
 @dataclass(frozen=True)
 class Examples:
-    """Labelled examples, drawn by :func:`draw`.
+    """Labelled examples, drawn by :func:`draw`."""
 
-    Attributes
-    ----------
-    x : (n, P, d) array
-        The patches.
-    y : (n,) array
-        Labels, -1.0 or 1.0.
-    cluster, other : (n,) int arrays
-        Cluster k of the example, and k', the cluster whose signal it holds as feature noise.
-    position : (n, 3) int array
-        Which patch holds the label signal, the cluster's centre and the feature noise.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
+    x: np.ndarray  #: (n, P, d) array: The patches.
+    y: np.ndarray  #: (n,) array: Labels, -1.0 or 1.0.
+    #: cluster, other: (n,) int arrays: Cluster k of the example, and k', the cluster whose signal it holds as feature
+    #: noise.
     cluster: np.ndarray
     other: np.ndarray
+    #: (n, 3) int array: Which patch holds the label signal, the cluster's centre and the feature noise.
     position: np.ndarray
 
 
 def dictionary(rng: np.random.Generator, clusters: int, dimension: int) -> Dictionary:
-    """Draw 2K orthonormal directions in R^d, uniformly.
-
-    Raises
-    ------
-    ValueError
-        If d < 2K, when no such directions exist.
-    """
+    """Draw 2K orthonormal directions in R^d, uniformly."""
     if dimension < 2 * clusters:
         raise ValueError(f"dimension is {dimension}; {clusters} clusters need at least {2 * clusters}")
     q, r = np.linalg.qr(rng.standard_normal((dimension, 2 * clusters)))
@@ -101,11 +79,6 @@ def draw(
         Sample size and P >= 3.
     law : Law
         Amplitudes and noise.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 2 clusters or 3 patches.
     """
     clusters, d = directions.labels.shape
     if clusters < 2:

@@ -45,11 +45,6 @@ class Model:
         Dimension of the input.
     power : int, default 1
         Degree of the polynomial expert; must be 1 for the others.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown or a number out of range.
     """
 
     gate: str
@@ -124,7 +119,7 @@ class Model:
         return slice(self.gate_size, self.atom_size)
 
     def predict(self, theta: Array, x: Array, *, tau: Smoothing = 0.0) -> Array:
-        """Return the regression function at the samples.
+        """Return the regression function at the samples, (..., n).
 
         Parameters
         ----------
@@ -133,24 +128,16 @@ class Model:
             Its batch dimensions broadcast with those of ``theta``.
         tau : float, default 0
             Smoothing of the ReLU, see :func:`moestat.models.experts.activation`.
-
-        Returns
-        -------
-        array (..., n)
         """
         xp = namespace(theta, x)
         return xp.concat([self._forward(theta, part, tau, 0)[0] for part, _ in _chunks(x)], axis=-1)
 
     def weights(self, theta: Array) -> Array:
-        """Return the weights w_i of the mixing measure: exp(c_i) for the softmax, g(c_i) for other gates g.
+        """Return the weights w_i of the mixing measure: exp(c_i) for the softmax, g(c_i) for other gates g, (..., N).
 
         Parameters
         ----------
         theta : array (..., N, P)
-
-        Returns
-        -------
-        array (..., N)
         """
         c = theta[..., 0]
         if self.gate == "softmax":
@@ -162,9 +149,7 @@ class Model:
 
         Parameters
         ----------
-        theta : array (..., N, P)
-        x : array (..., n, d)
-        y : array (..., n)
+        theta, x, y : arrays (..., N, P), (..., n, d), (..., n)
         tau : float, default 0
             Smoothing of the ReLU.
 
@@ -189,7 +174,7 @@ class Model:
         return loss / n, grad / n
 
     def align(self, theta: Array, reference: Array) -> Array:
-        """Remove the softmax gauge: shift the gate coordinates towards a reference.
+        """Remove the softmax gauge: shift the gate coordinates towards a reference, (..., N, P).
 
         The softmax gate does not change when one vector is added to the gate coordinates of every atom. The shift
         returned to is the one for which the sum of squared distances between matched atoms is least, the matching
@@ -198,12 +183,7 @@ class Model:
 
         Parameters
         ----------
-        theta : array (..., N, P)
-        reference : array (N*, P)
-
-        Returns
-        -------
-        array (..., N, P)
+        theta, reference : arrays (..., N, P), (N*, P)
         """
         if self.gate != "softmax":
             return theta

@@ -22,13 +22,7 @@ from moestat.models.gaussian import Components, check_arguments, log_joint, log_
 
 @dataclass(frozen=True)
 class SoftmaxGaussian:
-    """The family for inputs of dimension d; an instance holds no parameters.
-
-    Raises
-    ------
-    ValueError
-        If d < 1.
-    """
+    """The family for inputs of dimension d; an instance holds no parameters."""
 
     d: int = 1
 
@@ -81,33 +75,21 @@ class SoftmaxGaussian:
 
         Parameters
         ----------
-        theta : array (..., N, P)
-        x : array (..., n, d)
+        theta, x : arrays (..., N, P), (..., n, d)
         """
         scores = theta[..., self.gate] @ score_features(x, "linear")
         mean = theta[..., self.eta] @ expert_features(x)
         return Components(scores - log_sum_exp(scores)[..., None, :], mean, theta[..., self.variance])
 
     def score(self, theta: Array, x: Array, y: Array) -> Array:
-        r"""Return the derivative of log p(y | x) in every coordinate, sample by sample.
+        r"""Return the derivative of log p(y | x) in every coordinate, sample by sample, (..., N, P, n).
 
         With the responsibilities :math:`r_i = \pi_i N_i / p` and :math:`z = (1, x)`: gate :math:`(r_i - \pi_i) z`,
         mean :math:`r_i (y - \mu_i) / v_i \cdot z`, variance :math:`r_i ((y - \mu_i)^2 / v_i - 1) / (2 v_i)`.
 
         Parameters
         ----------
-        theta : array (..., N, P)
-        x : array (..., n, d)
-        y : array (..., n)
-
-        Returns
-        -------
-        array (..., N, P, n)
-
-        Raises
-        ------
-        ValueError
-            See :func:`moestat.models.gaussian.check_arguments`.
+        theta, x, y : arrays (..., N, P), (..., n, d), (..., n)
         """
         check_arguments(self, theta, x, y)
         xp = namespace(theta, x, y)

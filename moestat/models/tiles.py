@@ -17,27 +17,13 @@ ROWS = 64
 
 @dataclass(frozen=True)
 class Tiles:
-    """Where every sample sits; made by :func:`cut`.
+    """Where every sample sits; made by :func:`cut`."""
 
-    Attributes
-    ----------
-    source : (B, T, R) int array
-        The sample in each row of each tile; 0 in rows that hold none.
-    filled : (B, T, R) bool array
-        Whether the row holds a sample.
-    expert : (B, T) int array
-        The expert of each tile.
-    slot : (B, n) int array
-        Row of each sample, counted through the tiles of its batch member.
-    experts : int
-        M.
-    """
-
-    source: Array
-    filled: Array
-    expert: Array
-    slot: Array
-    experts: int
+    source: Array  #: (B, T, R) int array: The sample in each row of each tile; 0 in rows that hold none.
+    filled: Array  #: (B, T, R) bool array: Whether the row holds a sample.
+    expert: Array  #: (B, T) int array: The expert of each tile.
+    slot: Array  #: (B, n) int array: Row of each sample, counted through the tiles of its batch member.
+    experts: int  #: M.
 
     def gather(self, values: Array) -> Array:
         """Bring values per sample, (B, n, ...), into tiles, (B, T, R, ...); unfilled rows repeat sample 0."""

@@ -28,29 +28,18 @@ LawOfNoise = Callable[[np.random.Generator, int], np.ndarray]
 def ground_truth(
     model: Model, n_true: int, regime: Regime, rng: np.random.Generator, *, n_sparse: int = 2
 ) -> np.ndarray:
-    """Draw a ground truth: every coordinate i.i.d. N(0, 1/d), A drawn as a full matrix and symmetrised.
+    """Draw a ground truth: every coordinate i.i.d. N(0, 1/d), A drawn as a full matrix and symmetrised, (N*, P).
 
     The draws do not depend on the score, gate or expert, so models that differ only in those share their truth.
 
     Parameters
     ----------
-    model : Model
     n_true : int
         Number N* of atoms.
     regime : {"dense", "sparse"}
         "sparse" sets (A, b, c) = 0 for the last ``n_sparse`` atoms, "dense" leaves the atoms as drawn.
-    rng : numpy.random.Generator
     n_sparse : int, default 2
         Number of sparse atoms in the sparse regime.
-
-    Returns
-    -------
-    array (N*, P)
-
-    Raises
-    ------
-    ValueError
-        If the regime is unknown, or a number is out of range.
     """
     if regime not in ("dense", "sparse"):
         raise ValueError(f"regime is {regime!r}; allowed are dense, sparse")
@@ -96,14 +85,12 @@ def sample(
 
     Parameters
     ----------
-    model : Model
     theta : array (N, P)
         The truth, one row per atom.
     n : int
         At least 1.
     noise_variance : float
         Finite, at least 0.
-    rng : numpy.random.Generator
     law_of_x, law_of_noise : callable
 
     Returns
@@ -132,7 +119,7 @@ def sample(
 
 
 def split(model: Model, theta: np.ndarray, n_fitted: int) -> np.ndarray:
-    """Represent a truth exactly with more atoms: the last atom is replaced by several.
+    """Represent a truth exactly with more atoms: the last atom is replaced by several, (..., N, P).
 
     With m copies of the last atom (c, b, A, eta):
 
@@ -147,19 +134,9 @@ def split(model: Model, theta: np.ndarray, n_fitted: int) -> np.ndarray:
 
     Parameters
     ----------
-    model : Model
     theta : array (..., N*, P)
     n_fitted : int
         Number N >= N* of atoms.
-
-    Returns
-    -------
-    array (..., N, P)
-
-    Raises
-    ------
-    ValueError
-        If N < N*.
     """
     n_true = theta.shape[-2]
     if n_fitted < n_true:

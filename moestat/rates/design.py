@@ -65,11 +65,6 @@ def power(
     most : int
         Largest number of replicates that is considered; designs beyond it are left out.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
     Examples
     --------
     >>> [(d.sizes, d.replicates) for d in power(0.05, 0.6)]
@@ -122,11 +117,6 @@ def chance(
         Smallest and largest size, log-equispaced between.
     level : float, default 0.95
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
     Examples
     --------
     >>> [round(chance(0.1, 0.6, sizes=8, replicates=r), 2) for r in (5, 10, 20)]
@@ -173,11 +163,6 @@ def deciding(
     list of Design
         Their half-width is that on average.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
     Examples
     --------
     >>> [(d.sizes, d.replicates) for d in deciding(0.1, 0.6)]
@@ -211,11 +196,6 @@ def paired_seeds(margin: float, sd: float, *, chance: float = 0.8, level: float 
         Of the interval.
     most : int
         Largest number that is considered.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or more than ``most`` seeds are needed.
 
     Examples
     --------

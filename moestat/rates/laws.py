@@ -84,11 +84,6 @@ def compare_laws(
         As in :func:`moestat.rates.fit`, arrays only.
     draws, seed : int
         Number and seed of the simulated curves behind ``probability_correct``.
-
-    Raises
-    ------
-    ValueError
-        If shapes or sizes are unusable, or a size is not above 1.
     """
     losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
     line = fit_array(losses, sizes, window, level)

@@ -42,23 +42,12 @@ class CorpusError(ValueError):
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text as numbers.
+    """A text as numbers."""
 
-    Attributes
-    ----------
-    name : str
-        The file, or ``"first folio"``.
-    unit : {"character", "byte", "word"}
-        What one number stands for.
-    symbols : tuple of str
-        What each number stands for; its length is the size of the vocabulary.
-    train, valid, test : ndarray of unsigned integers, 1-d
-        The three parts, in the order of the text.
-    """
-
-    name: str
-    unit: Unit
-    symbols: tuple[str, ...]
+    name: str  #: The file, or ``"first folio"``.
+    unit: Unit  #: {"character", "byte", "word"}: What one number stands for.
+    symbols: tuple[str, ...]  #: What each number stands for; its length is the size of the vocabulary.
+    #: train, valid, test: The three parts, in the order of the text.
     train: np.ndarray
     valid: np.ndarray
     test: np.ndarray
@@ -69,13 +58,7 @@ class Corpus:
         return len(self.symbols)
 
     def require(self, length: int) -> Corpus:
-        """Return the corpus if every part holds a window of ``length`` symbols.
-
-        Raises
-        ------
-        CorpusError
-            If one does not.
-        """
+        """Return the corpus if every part holds a window of ``length`` symbols."""
         for part in PARTS:
             count = getattr(self, part).size
             if count < length:
@@ -115,15 +98,7 @@ def load(path: str | Path = "") -> Corpus:
 
 
 def load_checked(path: str, sha256: str) -> Corpus:
-    """Read the text that a cell names together with its checksum, so that results say which data they are of.
-
-    Raises
-    ------
-    CorpusError
-        As :func:`load`.
-    DataFileError
-        If the checksum of a named file is another one.
-    """
+    """Read the text that a cell names together with its checksum, so that results say which data they are of."""
     if path:
         data_file.check(path, sha256)
     return load(path)

@@ -207,11 +207,6 @@ class Decoder(torch.nn.Module):
     generator : numpy.random.Generator
         Draws the weights of everything but what ``feed_forward`` returns, in an order that does not depend on the kind
         of attention, norm or position: decoders that differ in these alone start from the same weights.
-
-    Raises
-    ------
-    ValueError
-        If the heads do not divide the width.
     """
 
     def __init__(

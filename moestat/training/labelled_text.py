@@ -30,20 +30,13 @@ class LabelledTextError(ValueError):
 
 @dataclass(frozen=True)
 class LabelledText:
-    """Texts and what is to be predicted of each.
-
-    Attributes
-    ----------
-    texts : tuple of str
-    target : ndarray, shape (n,)
-        Classification: int64, the number of the class, 0 to ``len(classes) - 1``. Regression: float64.
-    classes : tuple of str
-        Names of the classes in order; empty for a regression.
-    """
+    """Texts and what is to be predicted of each."""
 
     texts: tuple[str, ...]
+    #: ndarray, shape (n,): Classification: int64, the number of the class, 0 to ``len(classes) - 1``. Regression:
+    #: float64.
     target: np.ndarray
-    classes: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()  #: Names of the classes in order; empty for a regression.
 
     @property
     def task(self) -> Task:
@@ -60,7 +53,6 @@ def read_csv(path: str | Path, *, text: str = "text", target: str = "label", tas
 
     Parameters
     ----------
-    path : str or Path
     text, target : str
         Names of two columns; others are ignored.
     task : {"classification", "regression"}
@@ -108,13 +100,7 @@ def labelled(texts: Sequence[str], labels: Sequence[str]) -> LabelledText:
 
 
 def holdout(count: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Split ``count`` rows at random into training and test rows, both sorted.
-
-    Raises
-    ------
-    LabelledTextError
-        If a share of ``share`` leaves one of the two without a row.
-    """
+    """Split ``count`` rows at random into training and test rows, both sorted."""
     held = round(share * count)
     if not 0 < held < count:
         raise LabelledTextError(

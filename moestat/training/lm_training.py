@@ -29,37 +29,21 @@ from moestat.training.lm_progress import Meter
 
 @dataclass
 class Trained:
-    """What a training run gave.
+    """What a training run gave."""
 
-    Attributes
-    ----------
-    steps : ndarray of int, shape (checks,)
-        :attr:`Plan.checks`.
-    valid : ndarray, shape (checks,)
-        Cross-entropy of the validation part in nats per symbol; NaN from where the loss was no longer finite.
-    train : ndarray, shape (checks,)
-        Mean cross-entropy of the batches since the last check; NaN at step 0.
-    best_step : int
-        The step with the lowest validation loss.
-    finite : bool
-        Whether the loss always was; if not, the training stopped there.
-    seconds : float
-        A measurement: seconds in the steps alone, of all attempts together; of this thread's CPU, or of the clock on
-        a GPU.
-    resumed_at : int
-        Steps that a killed run had done before; 0 if there was none.
-    done : int
-        Steps that were done, of all attempts together; fewer than planned if the loss was not finite.
-    """
-
-    steps: np.ndarray
+    steps: np.ndarray  #: of int, shape (checks,): :attr:`Plan.checks`.
+    #: ndarray, shape (checks,): Cross-entropy of the validation part in nats per symbol; NaN from where the loss was no
+    #: longer finite.
     valid: np.ndarray
+    #: ndarray, shape (checks,): Mean cross-entropy of the batches since the last check; NaN at step 0.
     train: np.ndarray
-    best_step: int = 0
-    finite: bool = True
+    best_step: int = 0  #: The step with the lowest validation loss.
+    finite: bool = True  #: Whether the loss always was; if not, the training stopped there.
+    #: A measurement: seconds in the steps alone, of all attempts together; of this thread's CPU, or of the clock on a
+    #: GPU.
     seconds: float = 0.0
-    resumed_at: int = 0
-    done: int = 0
+    resumed_at: int = 0  #: Steps that a killed run had done before; 0 if there was none.
+    done: int = 0  #: Steps that were done, of all attempts together; fewer than planned if the loss was not finite.
 
     @property
     def seconds_per_step(self) -> float:
@@ -131,15 +115,6 @@ def train(
         Where the run continues from and is saved to. The caller removes them when the results are safe.
     title : str
         Names the run in the lines about its progress, one a minute on the standard error stream.
-
-    Returns
-    -------
-    Trained
-
-    Raises
-    ------
-    CorpusError
-        If a part of the text is shorter than a window.
     """
     corpus.require(plan.length + 1)
     model.to(device).train()
