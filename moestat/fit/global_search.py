@@ -46,35 +46,20 @@ BASES = 3
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is searched.
+    """How much is searched."""
 
-    Attributes
-    ----------
-    near, random, inserted : int
-        Starts of each kind in the first race.
-    screened : int
-        Candidate atoms per race that the inserted ones are chosen from.
-    rounds : int
-        Races of replacements after the first race.
-    replaced : int
-        Starts in each of them.
-    heats : tuple of (int, float)
-        Newton steps of every heat of a race, and the share of its starts that goes on.
-    rows : int
-        A race sees at most the first so many rows.
-    agree : int
-        No more rounds follow when the best minimum has been reached from so many independent starts, and the last round
-        did not lower it.
-    """
-
+    #: near, random, inserted: Starts of each kind in the first race.
     near: int = 16
     random: int = 8
     inserted: int = 16
-    screened: int = 512
-    rounds: int = 3
-    replaced: int = 8
+    screened: int = 512  #: Candidate atoms per race that the inserted ones are chosen from.
+    rounds: int = 3  #: Races of replacements after the first race.
+    replaced: int = 8  #: Starts in each of them.
+    #: tuple of (int, float): Newton steps of every heat of a race, and the share of its starts that goes on.
     heats: tuple[tuple[int, float], ...] = ((12, 0.5), (28, 0.5))
-    rows: int = 16384
+    rows: int = 16384  #: A race sees at most the first so many rows.
+    #: No more rounds follow when the best minimum has been reached from so many independent starts, and the last round
+    #: did not lower it.
     agree: int = 3
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 
 from moestat.arrays import Array, namespace
 from moestat.models.gates import samples_last
-from moestat.models.gaussian import Components, check_arguments, log_joint, log_sum_exp
+from moestat.models.gaussian import Components, check_arguments, log_sum_exp, posterior
 
 Expert = Literal["linear", "affine", "tanh"]
 EXPERTS: tuple[Expert, ...] = get_args(Expert)
@@ -182,13 +182,11 @@ class Competition:
         g, slope = self.outputs(theta[..., self.w], features)
         logits, _ = self.logits(g, 0.0)
         at = Components(logits - log_sum_exp(logits)[..., None, :], g, theta[..., self.variance])
-        joint = log_joint(at, y)
-        r = xp.exp(joint - log_sum_exp(joint)[..., None, :])
-        pull = (y[..., None, :] - g) / at.variance
+        r, pull, variance = posterior(at, y)
         through = xp.sign(g) * (r - xp.exp(at.log_weight)) + r * pull
         if slope is not None:
             through = through * slope
-        variance = 0.5 * r * (pull * pull - 1.0 / at.variance)
+
         weights = through[..., None, :] * features[..., None, :, :]
         return xp.concat([weights, variance[..., None, :]], axis=-2)
 

@@ -59,6 +59,14 @@ def log_joint(at: Components, y: Array) -> Array:
     return at.log_weight - 0.5 * (residual * residual / at.variance + xp.log(at.variance) + LOG_2PI)
 
 
+def posterior(at: Components, y: Array) -> tuple[Array, Array, Array]:
+    """Return what scores are made of, (..., N, n): responsibilities r, pulls (y - mu) / v, and the score in v."""
+    joint = log_joint(at, y)
+    r = namespace(joint).exp(joint - log_sum_exp(joint)[..., None, :])
+    pull = (y[..., None, :] - at.mean) / at.variance
+    return r, pull, 0.5 * r * (pull * pull - 1.0 / at.variance)
+
+
 def log_density(model: GaussianMixture, theta: Array, x: Array, y: Array) -> Array:
     """Return log p(y | x), (..., n).
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from moestat.arrays import Array, namespace
 from moestat.models.experts import expert_features
 from moestat.models.gates import score_features
-from moestat.models.gaussian import Components, check_arguments, log_joint, log_sum_exp
+from moestat.models.gaussian import Components, check_arguments, log_sum_exp, posterior
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,10 @@ class SoftmaxGaussian:
         check_arguments(self, theta, x, y)
         xp = namespace(theta, x, y)
         at = self.components(theta, x)
-        joint = log_joint(at, y)
-        r = xp.exp(joint - log_sum_exp(joint)[..., None, :])
-        pull = (y[..., None, :] - at.mean) / at.variance
+        r, pull, variance = posterior(at, y)
         gate = (r - xp.exp(at.log_weight))[..., None, :] * score_features(x, "linear")[..., None, :, :]
         mean = (r * pull)[..., None, :] * expert_features(x)[..., None, :, :]
-        variance = 0.5 * r * (pull * pull - 1.0 / at.variance)
+
         return xp.concat([gate, mean, variance[..., None, :]], axis=-2)
 
     def anchored(self, theta: Array) -> Array:

@@ -19,10 +19,10 @@ ROWS = 64
 class Tiles:
     """Where every sample sits; made by :func:`cut`."""
 
-    source: Array  #: (B, T, R) int array: The sample in each row of each tile; 0 in rows that hold none.
-    filled: Array  #: (B, T, R) bool array: Whether the row holds a sample.
-    expert: Array  #: (B, T) int array: The expert of each tile.
-    slot: Array  #: (B, n) int array: Row of each sample, counted through the tiles of its batch member.
+    source: Array  #: (B, T, R) int, the sample in each row of each tile; 0 in rows that hold none.
+    filled: Array  #: (B, T, R) bool, whether the row holds a sample.
+    expert: Array  #: (B, T) int, the expert of each tile.
+    slot: Array  #: (B, n) int, row of each sample, counted through the tiles of its batch member.
     experts: int  #: M.
 
     def gather(self, values: Array) -> Array:
@@ -59,21 +59,9 @@ class Tiles:
 
 
 def cut(expert: Array, experts: int, rows: int = ROWS) -> Tiles:
-    """Sort the samples by expert and cut them into tiles.
+    """Sort the samples by expert, (B, n) of 0..M-1, M = ``experts``, and cut them into tiles of ``rows``.
 
-    Parameters
-    ----------
-    expert : (B, n) int array
-        The expert of each sample, 0 <= expert < experts.
-    experts : int
-        M.
-    rows : int
-        Rows R of a tile.
-
-    Returns
-    -------
-    Tiles
-        As many tiles as the member that needs most; the spare tiles of the others are unfilled.
+    There are as many tiles as the member that needs most asks for; the spare ones of the others are unfilled.
     """
     xp = namespace(expert)
     batch, n = expert.shape

@@ -29,8 +29,7 @@ SHIPPED_SHA256 = "a6fddbf7ac2ad0efe85bd93ead7fecad1e35c5a90bd190e63f445a1c96ea52
 BENCHMARKS = {"enwik8": 100_000_000, "text8": 100_000_000}
 """Files of bytes by name, with their sizes (Mahoney 2011): 90, 5 and 5 million bytes are the usual split."""
 
-SHARES = (0.90, 0.05, 0.05)
-"""Of training, validation and test: those of enwik8 and text8, for any file."""
+SHARES = (0.90, 0.05, 0.05)  # of training, validation and test: those of enwik8 and text8, for any file
 
 PARTS = ("train", "valid", "test")
 END_OF_LINE = "<eos>"
@@ -45,7 +44,7 @@ class Corpus:
     """A text as numbers."""
 
     name: str  #: The file, or ``"first folio"``.
-    unit: Unit  #: {"character", "byte", "word"}: What one number stands for.
+    unit: Unit  #: What one number stands for.
     symbols: tuple[str, ...]  #: What each number stands for; its length is the size of the vocabulary.
     #: train, valid, test: The three parts, in the order of the text.
     train: np.ndarray
@@ -89,7 +88,7 @@ def load(path: str | Path = "") -> Corpus:
     try:
         stamp = path.stat()
         if path.is_dir():
-            return _words(path, max(_stamp(path / f"wiki.{part}.tokens") for part in PARTS))
+            return _words(path, max((path / f"wiki.{part}.tokens").stat().st_mtime_ns for part in PARTS))
         return _file(path, bounded.require(path), stamp.st_mtime_ns)
     except OSError as error:
         raise CorpusError(f"{error.filename or path}: cannot be read ({error.strerror or error})") from None
@@ -152,8 +151,7 @@ def _split(name: str, unit: Unit, codes: np.ndarray) -> Corpus:
     return Corpus(name, unit, symbols, numbers[:first], numbers[first:second], numbers[second:])
 
 
-def _stamp(file: Path) -> int:
-    return file.stat().st_mtime_ns
+
 
 
 @lru_cache(maxsize=1)

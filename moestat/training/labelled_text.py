@@ -33,9 +33,7 @@ class LabelledText:
     """Texts and what is to be predicted of each."""
 
     texts: tuple[str, ...]
-    #: ndarray, shape (n,): Classification: int64, the number of the class, 0 to ``len(classes) - 1``. Regression:
-    #: float64.
-    target: np.ndarray
+    target: np.ndarray  #: (n,), int64 numbers of classes, or float64 for a regression.
     classes: tuple[str, ...] = ()  #: Names of the classes in order; empty for a regression.
 
     @property
