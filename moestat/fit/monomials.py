@@ -18,13 +18,7 @@ from moestat.models.regression import Model
 def monomials(xt: Array, degree: int) -> Array:
     """Return all monomials of degree 0..``degree``, by degree, then lexicographically.
 
-    Parameters
-    ----------
-    xt : array (..., d, n)
-
-    Returns
-    -------
-    array (..., M, n), M = binomial(d + degree, degree)
+    Takes ``xt`` (..., d, n). Returns (..., M, n), M = binomial(d + degree, degree).
     """
     xp = namespace(xt)
     d = xt.shape[-2]

@@ -227,11 +227,8 @@ def judge(
 ) -> tuple[Array, Array, Array]:
     """Compare by how much steps (M, p) have ``lowered`` the loss with what the quadratic model promised.
 
-    Returns
-    -------
-    predicted, gain, accept : arrays (M,)
-        The promise; the share of it that was kept, 0 for a step that is not ``usable``; and whether that is enough.
-        Changes that are as small as ``noise`` are made by rounding.
+    Returns (M,): the promise; the share of it that was kept, 0 for a step that is not ``usable``; and whether that is
+    enough. Changes that are as small as ``noise`` are made by rounding.
     """
     xp = namespace(moved)
     curved = xp.matmul(curvature, moved[..., None])[..., 0]

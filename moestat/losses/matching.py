@@ -48,9 +48,7 @@ def nearest_expert(fitted: Array, truth: Array, model: Model) -> Array:
 
     It looks at the experts alone: not at the gates, and not at fitted atoms that are near no true one.
 
-    Parameters
-    ----------
-    fitted, truth : arrays (..., N, P), (N*, P) or (K, N*, P)
+    Takes ``fitted`` (..., N, P), ``truth`` (N*, P) or (K, N*, P).
     """
     return infimum(_nearest_expert, fitted, truth, model)
 

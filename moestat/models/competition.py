@@ -151,9 +151,7 @@ class Competition:
     def components(self, theta: Array, x: Array) -> Components:
         """Return gate values, means and variances, see :class:`moestat.models.gaussian.Components`.
 
-        Parameters
-        ----------
-        theta, x : arrays (..., k, P), (..., n, d)
+        Takes ``theta`` (..., k, P), ``x`` (..., n, d).
         """
         self._check_count(theta)
         g, _ = self.outputs(theta[..., self.w], self.features(x))
@@ -167,13 +165,7 @@ class Competition:
         :math:`[s_i (r_i - \pi_i) + r_i (y - g_i) / v_i]\, \partial g_i / \partial W_i`, variance
         :math:`r_i ((y - g_i)^2 / v_i - 1) / (2 v_i)`; 0 for an expert that is not active.
 
-        Parameters
-        ----------
-        theta, x, y : arrays (..., k, P), (..., n, d), (..., n)
-
-        Returns
-        -------
-        array (..., k, P, n)
+        Takes ``theta`` (..., k, P), ``x`` (..., n, d), ``y`` (..., n). Returns (..., k, P, n).
         """
         check_arguments(self, theta, x, y)
         xp = namespace(theta, x, y)

@@ -31,14 +31,7 @@ _INV_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 def expert_features(x: Array) -> Array:
     """Return the features [x, 1] that the pre-activation h = a'x + beta is linear in.
 
-    Parameters
-    ----------
-    x : array (..., n, d)
-
-    Returns
-    -------
-    array (..., d + 1, n)
-        Features before samples, so that ``eta @ features`` gives h.
+    Takes ``x`` (..., n, d). Returns (..., d + 1, n): features before samples, so that ``eta @ features`` gives h.
     """
     xp = namespace(x)
     xt = xp.matrix_transpose(x)

@@ -115,14 +115,8 @@ def output_slopes(gate: str, g: Array, phi: Array, f: Array, *derivatives: Array
 def pack_symmetric(a: Array) -> Array:
     """Return the isometric storage of the symmetric part of square matrices.
 
-    Parameters
-    ----------
-    a : array (..., d, d)
-
-    Returns
-    -------
-    array (..., d (d + 1) / 2)
-        [A_11..A_dd, sqrt2 A_12, sqrt2 A_13, ..., sqrt2 A_(d-1)d] of A = (a + a') / 2.
+    Takes ``a`` (..., d, d). Returns (..., d (d + 1) / 2): [A_11..A_dd, sqrt2 A_12, sqrt2 A_13, ..., sqrt2 A_(d-1)d] of
+    A = (a + a') / 2.
     """
     xp = namespace(a)
     d = a.shape[-1]

@@ -68,12 +68,7 @@ def posterior(at: Components, y: Array) -> tuple[Array, Array, Array]:
 
 
 def log_density(model: GaussianMixture, theta: Array, x: Array, y: Array) -> Array:
-    """Return log p(y | x), (..., n).
-
-    Parameters
-    ----------
-    theta, x, y : arrays (..., N, P), (..., n, d), (..., n)
-    """
+    """Return log p(y | x), (..., n), of theta (..., N, P), x (..., n, d), y (..., n)."""
     check_arguments(model, theta, x, y)
     return log_sum_exp(log_joint(model.components(theta, x), y))
 

@@ -135,9 +135,7 @@ class Model:
     def weights(self, theta: Array) -> Array:
         """Return the weights w_i of the mixing measure: exp(c_i) for the softmax, g(c_i) for other gates g, (..., N).
 
-        Parameters
-        ----------
-        theta : array (..., N, P)
+        Takes ``theta`` (..., N, P).
         """
         c = theta[..., 0]
         if self.gate == "softmax":
@@ -181,9 +179,7 @@ class Model:
         being optimal too (alternated from every pairing of a fitted with a reference atom). Other gates have no
         gauge: ``theta`` comes back unchanged.
 
-        Parameters
-        ----------
-        theta, reference : arrays (..., N, P), (N*, P)
+        Takes ``theta`` (..., N, P), ``reference`` (N*, P).
         """
         if self.gate != "softmax":
             return theta

@@ -73,9 +73,7 @@ class SoftmaxGaussian:
     def components(self, theta: Array, x: Array) -> Components:
         """Return gate values, means and variances, see :class:`moestat.models.gaussian.Components`.
 
-        Parameters
-        ----------
-        theta, x : arrays (..., N, P), (..., n, d)
+        Takes ``theta`` (..., N, P), ``x`` (..., n, d).
         """
         scores = theta[..., self.gate] @ score_features(x, "linear")
         mean = theta[..., self.eta] @ expert_features(x)
@@ -87,9 +85,7 @@ class SoftmaxGaussian:
         With the responsibilities :math:`r_i = \pi_i N_i / p` and :math:`z = (1, x)`: gate :math:`(r_i - \pi_i) z`,
         mean :math:`r_i (y - \mu_i) / v_i \cdot z`, variance :math:`r_i ((y - \mu_i)^2 / v_i - 1) / (2 v_i)`.
 
-        Parameters
-        ----------
-        theta, x, y : arrays (..., N, P), (..., n, d), (..., n)
+        Takes ``theta`` (..., N, P), ``x`` (..., n, d), ``y`` (..., n).
         """
         check_arguments(self, theta, x, y)
         xp = namespace(theta, x, y)

@@ -129,10 +129,7 @@ def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
 def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the mean, standard error and t-interval of independent samples (..., R) along the last axis.
 
-    Returns
-    -------
-    mean, se, low, high : arrays (...)
-        All but the mean are NaN for R = 1, and all are for R = 0.
+    Returns (...): all but the mean are NaN for R = 1, and all are for R = 0.
     """
     return interval(as_float64(samples, "samples"), level)
 

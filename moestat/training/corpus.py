@@ -151,9 +151,6 @@ def _split(name: str, unit: Unit, codes: np.ndarray) -> Corpus:
     return Corpus(name, unit, symbols, numbers[:first], numbers[first:second], numbers[second:])
 
 
-
-
-
 @lru_cache(maxsize=1)
 def _words(folder: Path, _mtime: int) -> Corpus:
     """Read WikiText: words between blanks, and ``<eos>`` at every end of line; the words of the training part."""

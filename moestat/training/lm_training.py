@@ -26,6 +26,7 @@ from moestat.training.checkpoint import Checkpoints
 from moestat.training.corpus import Corpus
 from moestat.training.decoder import Decoder
 from moestat.training.lm_plan import Plan
+
 LINE_EVERY = 60.0  # seconds between two lines about the progress
 
 
