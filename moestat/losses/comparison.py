@@ -15,16 +15,15 @@ from moestat.models.regression import Model
 class Comparison:
     """What separates every fitted atom from every true atom, and which cell it is in."""
 
-    cell: Array  #: int array (..., N)
+    cell: Array  #: (..., N) int
     member: Array  #: (..., N, N*): 1 where atom i is in cell j, else 0.
     size: Array  #: (..., N*), number of atoms per cell.
-    #: dict of arrays (..., N, N*): Squared Euclidean (for A: Frobenius) distances per block "A", "b", "c", "eta".
+    #: (..., N, N*), squared Euclidean (for A: Frobenius) distances per block "A", "b", "c", "eta".
     square: dict[str, Array]
-    eta_parts: tuple[Array, Array]  #: pair of arrays (..., N, N*): The square of "eta" by its parts a and beta.
+    eta_parts: tuple[Array, Array]  #: (..., N, N*), the square of "eta" by its parts.
     gamma: Array  #: (..., N): c of the fitted atoms, in the gauge of the comparison.
-    #: weight, true_weight: (..., N), (N*,): Weights of the mixing measures.
-    weight: Array
-    true_weight: Array
+    weight: Array  #: (..., N), of the mixing measure.
+    true_weight: Array  #: (N*,)
 
     def norm(self, block: str) -> Array:
         """Return the distances (..., N, N*) in one block."""

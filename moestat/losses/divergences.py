@@ -13,6 +13,7 @@ Source: "CompeteSMoE", Theorem 4.1.
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import numpy as np
 
@@ -21,18 +22,10 @@ from moestat.doors import takes_float64
 from moestat.models.blocks import member_blocks, row_blocks
 from moestat.models.gaussian import LOG_2PI, Components, GaussianMixture, check_atoms, check_inputs
 
-REACH = 9.0
-"""Standard deviations beyond the outermost means."""
-
-STEP = 0.4
-"""Largest step of the grid, in smallest standard deviations."""
-
-FEWEST, MOST = 128, 8192
-"""Grid points per input."""
-
-ROWS = 256
-"""Inputs per chunk."""
-
+REACH = 9.0  # standard deviations beyond the outermost means
+STEP = 0.4  # largest step of the grid, in smallest standard deviations
+FEWEST, MOST = 128, 8192  # grid points per input
+ROWS = 256  # inputs per chunk
 _NEGLIGIBLE = math.log(1e-30)
 
 
@@ -87,29 +80,19 @@ def expected_hellinger(
     return xp.mean(xp.sqrt(squared), axis=-1), xp.mean(squared, axis=-1)
 
 
-def _mass(at: Components) -> Array:
-    """1 where an expert has a weight worth counting, (..., N, n)."""
-    return namespace(at.mean).astype(at.log_weight > _NEGLIGIBLE, at.mean.dtype)
-
-
 def _span(parts: list[Components]) -> tuple[Array, Array, Array]:
     """Return the ends of the grid and the smallest standard deviation at every input, (..., n) each."""
     xp = namespace(parts[0].mean)
-    low = high = smallest = None
+    ends = []
     for at in parts:
-        counted = _mass(at) > 0
+        counted = at.log_weight > _NEGLIGIBLE  # experts with a weight worth counting
         deviation = xp.sqrt(at.variance) + xp.zeros_like(at.mean)
         infinite = xp.full_like(at.mean, xp.inf)
-        ends = (
-            xp.min(xp.where(counted, at.mean - REACH * deviation, infinite), axis=-2),
-            xp.max(xp.where(counted, at.mean + REACH * deviation, -infinite), axis=-2),
-            xp.min(xp.where(counted, deviation, infinite), axis=-2),
-        )
-        low = ends[0] if low is None else xp.minimum(low, ends[0])
-        high = ends[1] if high is None else xp.maximum(high, ends[1])
-        smallest = ends[2] if smallest is None else xp.minimum(smallest, ends[2])
-    assert low is not None and high is not None and smallest is not None
-    return low, high, smallest
+        low = xp.min(xp.where(counted, at.mean - REACH * deviation, infinite), axis=-2)
+        high = xp.max(xp.where(counted, at.mean + REACH * deviation, -infinite), axis=-2)
+        ends.append((low, high, xp.min(xp.where(counted, deviation, infinite), axis=-2)))
+    low, high, smallest = zip(*ends, strict=True)
+    return reduce(xp.minimum, low), reduce(xp.maximum, high), reduce(xp.minimum, smallest)
 
 
 def _points(model: GaussianMixture, flat: Array, truth: Array, x: Array) -> np.ndarray:

@@ -107,27 +107,16 @@ def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_var
     rank = int(np.sum(kept))
     inverse = vectors[:, kept] / values[kept]
     covariance = noise_variance * (inverse @ vectors[:, kept].T)
-    expected = expected_blocks(model, covariance, len(theta))
-    l3 = sum(expected.values())
-    dropped = np.max(np.abs(values[~kept]), initial=0.0)
-    return FisherLine(
-        at_one={
-            "L1": l3,
-            "L3": l3,
-            "matched_sum": l3,
-            "rmse": float(np.sqrt(noise_variance * rank)),
-            **expected,
-        },
-        rank=rank,
-        nullity=theta.size - rank,
-        gap=float(values[kept][0] / dropped) if rank and dropped > 0 else np.inf,
-        smallest=float(values[kept][0] / values[-1]) if rank else 0.0,
-    )
+    return line_of(model, covariance, values, kept, rmse=float(np.sqrt(noise_variance * rank)))
 
 
-def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[str, float]:
-    """Return E sum_i ||block of atom i|| of a centred Gaussian (N P,), for those of "A", "b", "c", "eta" that exist."""
+def line_of(model: Model, covariance: np.ndarray, values: np.ndarray, kept: np.ndarray, **more: float) -> FisherLine:
+    """Return the line of centred Gaussian errors (N P,), and what the eigenvalues that were kept say of it.
+
+    Its blocks are E sum_i ||block of atom i||, for those of "A", "b", "c", "eta" that exist.
+    """
     size = model.atom_size
+    n_atoms, rank = len(covariance) // size, int(np.sum(kept))
     blocks = {"A": model.a_matrix, "b": model.b, "c": model.c, "eta": model.eta}
     expected: dict[str, float] = {}
     for name, part in blocks.items():
@@ -135,7 +124,15 @@ def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[
         if index.size:
             own = [covariance[np.ix_(i * size + index, i * size + index)] for i in range(n_atoms)]
             expected[name] = float(np.sum(expected_norm(np.linalg.eigvalsh(np.stack(own)))))
-    return expected
+    l3 = sum(expected.values())
+    smallest, dropped = np.min(values[kept], initial=np.inf), np.max(np.abs(values[~kept]), initial=0.0)
+    return FisherLine(
+        at_one={"L1": l3, "L3": l3, "matched_sum": l3, **more, **expected},
+        rank=rank,
+        nullity=len(covariance) - rank,
+        gap=float(np.abs(smallest) / dropped) if dropped > 0 else np.inf,
+        smallest=float(smallest / values[-1]) if rank else 0.0,
+    )
 
 
 def expected_norm(eigenvalues: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
+from moestat.models.blocks import row_blocks
 from moestat.models.regression import Model
 
 ROWS = 4096
@@ -29,8 +30,7 @@ def rmse(model: Model, fitted: Array, f_truth: Array, x_points: Array) -> Array:
         raise ValueError(f"f_truth has shape {tuple(f_truth.shape)}; it must be ({m},), one value per point")
     xp = namespace(fitted, x_points)
     total = xp.zeros(fitted.shape[:-2], dtype=fitted.dtype)
-    for start in range(0, m, ROWS):
-        rows = slice(start, min(start + ROWS, m))
+    for rows in row_blocks(m, ROWS):
         residual = model.predict(fitted, x_points[rows, :]) - f_truth[rows]
         total = total + xp.sum(residual * residual, axis=-1)
     return xp.sqrt(total / m)

@@ -62,7 +62,7 @@ import numpy as np
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.losses.quotient_softmax import quotient_softmax
-from moestat.losses.rays import equal_rows, merge_cost, merging, norm, null_distance
+from moestat.losses.rays import equal_rows, merge_cost, merging, norm, null_distance, summed_by_group
 from moestat.losses.voronoi import infimum
 from moestat.models.gates import gate_values
 from moestat.models.regression import Model
@@ -106,23 +106,25 @@ def _true_cells(truth: np.ndarray, model: Model, kind: str) -> _Truth:
         return _Truth(truth, vector, constant)
     # with c out of the key, all constant gates are one
     key = np.where(constant[:, None], 0.0, truth[:, : model.gate_size])
-    group = equal_rows(key)
-    first = np.array([np.flatnonzero(group == g)[0] for g in range(group.max() + 1)])
-    return _Truth(truth[first], np.eye(first.size)[group].T @ vector, constant[first])
+    first, vector = summed_by_group(equal_rows(key), vector)
+    return _Truth(truth[first], vector, constant[first])
 
 
 @dataclass(frozen=True)
 class _Sets:
-    """The sets of at most ``most`` of N atoms, with a table of unions of disjoint sets for the dynamic program."""
+    """The sets of at most ``most`` of N atoms, with a table of unions of disjoint sets for the dynamic program.
+
+    Every entry of the table has the mask of the atoms used so far (``left``), the position of a set disjoint from it
+    (``right``), and the mask of both; it is sorted by ``union``, whose entries begin at ``start``.
+    """
 
     members: np.ndarray  #: (S, most) int, atoms of each set, filled up with -1.
     code: np.ndarray  #: (S,) int, sets as bit masks.
-    #: left, right, union: int arrays: Mask of the atoms used so far, position of a set disjoint from it, and mask of
-    #: both, sorted by union.
+
     left: np.ndarray
     right: np.ndarray
     union: np.ndarray
-    start: np.ndarray  #: int array: Where each union's entries begin.
+    start: np.ndarray
 
 
 @lru_cache(maxsize=16)

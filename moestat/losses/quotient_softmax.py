@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moestat.losses.rays import equal_rows, merge_cost, merging, norm, ray_distance
+from moestat.losses.rays import equal_rows, merge_cost, merging, norm, ray_distance, summed_by_group
 from moestat.models.regression import Model
 
-GAUGE_ROUNDS = 3
-"""Rounds of averaging that a gauge of the softmax is refined by."""
-GAUGES_AT_A_TIME = 24
-"""Gauges whose atoms are merged together, the most promising first."""
+GAUGE_ROUNDS = 3  # of averaging that a gauge of the softmax is refined by
+GAUGES_AT_A_TIME = 24  # whose atoms are merged together, the most promising first
 
 
 def quotient_softmax(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
@@ -24,12 +22,10 @@ def quotient_softmax(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.
     masses = np.exp(truth[:, 0])
     group = equal_rows(truth[:, 1 : model.gate_size]) if kind != "none" else np.arange(m)
     target = masses[:, None] * truth[:, model.eta]
+    group_of_cell = group
     if kind == "linear":
-        first = np.array([np.flatnonzero(group == g)[0] for g in range(group.max() + 1)])
-        target = np.eye(first.size)[group].T @ target
+        first, target = summed_by_group(group, target)
         truth, group_of_cell = truth[first], np.arange(first.size)
-    else:
-        group_of_cell = group
     cells = _SoftmaxTruth(
         truth[:, 1 : model.gate_size],
         truth[:, model.eta],

@@ -10,8 +10,7 @@ import numpy as np
 
 from moestat.models.regression import Model
 
-STEPS = 64
-"""Bisection steps; the bracket asinh(slope) in [-40, 40] then shrinks below rounding."""
+STEPS = 64  # of bisection; the bracket asinh(slope) in [-40, 40] then shrinks below rounding
 
 
 def merge_cost(vectors: np.ndarray, price: np.ndarray, used: np.ndarray, target: np.ndarray, kind: str) -> np.ndarray:
@@ -132,6 +131,12 @@ def merging(model: Model) -> str:
     if model.expert == "polynomial" and model.power == 1:
         return "linear"
     return model.expert if model.expert in ("linear", "relu") else "none"
+
+
+def summed_by_group(group: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first row of every group 0, 1, ..., and the sums of its vectors."""
+    first = np.unique(group, return_index=True)[1]
+    return first, np.eye(first.size)[group].T @ vectors
 
 
 def equal_rows(rows: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ import numpy as np
 from moestat.doors import takes_float64
 from moestat.fit.moments import Problem
 from moestat.fit.second_order import free_coordinates
-from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, expected_blocks
+from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, line_of
 from moestat.models import gates
 from moestat.models.regression import Model
 
@@ -76,24 +76,8 @@ def sandwich_line(
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     covariance = np.zeros((theta.size, theta.size))
     covariance[np.ix_(free, free)] = inverse @ s @ inverse
-    expected = expected_blocks(model, covariance, len(theta))
-    l3 = sum(expected.values())
-    rank = int(kept.sum())
-    dropped = np.max(np.abs(values[~kept]), initial=0.0)
-    smallest = float(np.min(values[kept], initial=np.inf))
-    return FisherLine(
-        at_one={
-            "L1": l3,
-            "L3": l3,
-            "matched_sum": l3,
-            "rmse_pseudo": float(np.sqrt(np.trace(covariance[np.ix_(free, free)] @ j))),
-            **expected,
-        },
-        rank=rank,
-        nullity=theta.size - rank,
-        gap=abs(smallest) / dropped if dropped > 0 else np.inf,
-        smallest=smallest / float(values[-1]) if rank else 0.0,
-    )
+    spread_of_f = np.trace(covariance[np.ix_(free, free)] @ j)
+    return line_of(model, covariance, values, kept, rmse_pseudo=float(np.sqrt(spread_of_f)))
 
 
 def _jacobian(
