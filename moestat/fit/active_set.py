@@ -34,9 +34,7 @@ class _Rows(Protocol):
     def take(self, rows: Array) -> Any: ...
 
 
-State = dict[str, Array]
-"""One row per member in every array."""
-
+State = dict[str, Array]  #: One row per member in every array.
 B = TypeVar("B", bound=Batch)
 E = TypeVar("E", bound=_Rows)
 R = TypeVar("R")

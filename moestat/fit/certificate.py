@@ -13,8 +13,7 @@ from moestat.fit.moments import Problem
 from moestat.fit.second_order import free_coordinates, hits
 from moestat.models.experts import Smoothing
 
-FLAT = 1e-12
-"""Curvatures below this share of the largest one count as this share: rounding alone makes them."""
+FLAT = 1e-12  #: Curvatures below this share of the largest one count as this share: rounding alone makes them.
 ESCAPES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 """Distances tried along a direction of negative curvature, each both ways."""
 

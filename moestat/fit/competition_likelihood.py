@@ -24,8 +24,7 @@ from moestat.models.blocks import member_blocks, row_blocks, summed
 from moestat.models.competition import Competition
 from moestat.models.gaussian import LOG_2PI, log_sum_exp
 
-_LARGEST = 500.0
-"""Of the logarithm of a precision: exp of it, times the square of a residual, is still a number."""
+_LARGEST = 500.0  #: Of the logarithm of a precision: exp of it, times the square of a residual, is still a number.
 
 
 def pack(theta: Array) -> Array:

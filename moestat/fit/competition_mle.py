@@ -39,18 +39,10 @@ from moestat.fit.local_search import Searched, left_to_gain, local_search
 from moestat.fit.second_order import Gram, free_coordinates, hits
 from moestat.models.competition import Competition
 
-KEPT = 2
-"""Most points per replicate that go on to all samples, and to the local search, when nothing else is said."""
-
-AGAIN = 0.1
-"""Log-likelihood units within which a point counts as one that was come to again."""
-
-HOPS = 20
-"""Most rounds of hops, when nothing else is said."""
-
-ENOUGH = 12
-"""Thrown-out points that must have come back to the best one, for the hops to end."""
-
+KEPT = 2  #: Most points per replicate that go on to all samples, and to the local search, when nothing else is said.
+AGAIN = 0.1  #: Log-likelihood units within which a point counts as one that was come to again.
+HOPS = 20  #: Most rounds of hops, when nothing else is said.
+ENOUGH = 12  #: Thrown-out points that must have come back to the best one, for the hops to end.
 SCALES = (0.5, 1.0, 2.0, 4.0)
 """Lengths of the hops in standard errors; two of each per round, the second in the coordinates of one expert."""
 

@@ -12,8 +12,7 @@ from moestat.fit.second_order import Ends, Problem
 from moestat.fit.trust_region import trust_region
 from moestat.models.gaussian import LOG_2PI
 
-SAME = 0.2
-"""Log-likelihood units within which two points of a replicate count as one."""
+SAME = 0.2  #: Log-likelihood units within which two points of a replicate count as one.
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,9 @@ from moestat.fit.competition_likelihood import Slopes, hard_log_density, scores
 from moestat.models.competition import Competition
 from moestat.models.gaussian import Components, log_joint, log_sum_exp
 
-TARGETS = 8
-"""Samples per fit that are taken across."""
-
-STAYING = 5
-"""Most others that are asked to stay, for each of them."""
-
-LOSES = 0.3
-"""What a sample must lose by a move to be asked to stay, in units of the log-likelihood."""
-
+TARGETS = 8  #: Samples per fit that are taken across.
+STAYING = 5  #: Most others that are asked to stay, for each of them.
+LOSES = 0.3  #: What a sample must lose by a move to be asked to stay, in units of the log-likelihood.
 _PAST = 0.01  # how far past a boundary, in units of 1 / n, the order of the distances between margins
 
 

@@ -23,14 +23,11 @@ FLOOR = 1e-15
 """Newton decrements below this share of the variance of y count as zero: without noise the loss has no other end."""
 LEAST_DAMPING = 1e-14
 MOST_DAMPING = 1e12
-PASSES = 4
-"""How often a step is re-solved with the coordinates that left the box pinned to it, before it is cut off."""
-SWITCH = 3e-3
-"""Gauss-Newton becomes exact Newton once an accepted step lowers the loss by less than this share."""
+PASSES = 4  #: How often a step is re-solved with the coordinates that left the box pinned to it, before it is cut off.
+SWITCH = 3e-3  #: Gauss-Newton becomes exact Newton once an accepted step lowers the loss by less than this share.
 COARSE = 1e-7
 """Below this share of the variance of y the residuals are so small that float32 products would only slow the end."""
-REFUSALS = 12
-"""How often the certificate may refuse to let a member stop before the member counts as stalled."""
+REFUSALS = 12  #: How often the certificate may refuse to let a member stop before the member counts as stalled.
 
 
 CERTIFIED = ("gradient", "decrement", "min_eigenvalue", "box_hits")

@@ -34,8 +34,7 @@ import numpy as np
 
 SAME = 0.05
 """End points whose residual sums of squares differ by less than this share of the residual variance are one minimum."""
-FLOOR = 1e-12
-"""Losses below this share of the variance of y are zero: without noise the loss has no other end."""
+FLOOR = 1e-12  #: Losses below this share of the variance of y are zero: without noise the loss has no other end.
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,9 @@ from moestat.fit.newton import LADDER, Fit, least_squares
 from moestat.fit.search_starts import KINDS, Starts, Stream
 from moestat.models.regression import Model
 
-COARSE = 1e-6
-"""Tolerance of the race, where a start that is done early need not be done well."""
-BASE_STEPS = 12
-"""Newton steps of the smaller fits that an atom is put into."""
-BASES = 3
-"""How many of the fits with one atom less, the lowest ones, get another atom."""
+COARSE = 1e-6  #: Tolerance of the race, where a start that is done early need not be done well.
+BASE_STEPS = 12  #: Newton steps of the smaller fits that an atom is put into.
+BASES = 3  #: How many of the fits with one atom less, the lowest ones, get another atom.
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from typing import Any
 from moestat import cache
 
 VARIABLE = "MOESTAT_KERNEL"
-WIDTHS = (512, 256, 128)
-"""Bits of a vector register."""
+WIDTHS = (512, 256, 128)  #: Bits of a vector register.
 
 
 def describe() -> str:

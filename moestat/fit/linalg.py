@@ -144,8 +144,7 @@ def symmetric_eigen(h: Array) -> tuple[Array, Array]:
     return xp.where(finite[:, None], values, nan), xp.where(finite[:, None, None], vectors, nan)
 
 
-JACOBI = 32
-"""Largest size for which cuSOLVER's batched eigenvalue solver is made."""
+JACOBI = 32  #: Largest size for which cuSOLVER's batched eigenvalue solver is made.
 
 
 def checked_eigen(h: Array, eigh: Callable[[Array], tuple[Array, Array]]) -> tuple[Array, Array, Array]:

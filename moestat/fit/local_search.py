@@ -27,15 +27,9 @@ from moestat.models.blocks import member_blocks
 from moestat.models.competition import Competition
 from moestat.status import Status
 
-MOVES = 256
-"""Moves tried per round."""
-
-PATIENCE = 8
-"""A fit has ended when so many rounds in a row have gained nothing to speak of."""
-
-GAINED = 0.02
-"""What a round must gain, in units of the log-likelihood."""
-
+MOVES = 256  #: Moves tried per round.
+PATIENCE = 8  #: A fit has ended when so many rounds in a row have gained nothing to speak of.
+GAINED = 0.02  #: What a round must gain, in units of the log-likelihood.
 _NEWTON = (1.0, 0.5, 0.25, 0.1, 0.03)  # lengths of the steps along the smooth part's Newton direction
 
 

@@ -23,8 +23,7 @@ from moestat.fit.moments import Precision, Problem
 from moestat.models.regression import Model
 from moestat.status import Status
 
-LADDER = (0.1, 0.01, 0.001)
-"""Half widths of the quadratic blend that replaces the ReLU's kink, in turn."""
+LADDER = (0.1, 0.01, 0.001)  #: Half widths of the quadratic blend that replaces the ReLU's kink, in turn.
 BATCH_BYTES = 24 * 2**20
 CUDA_BATCH_BYTES = 4 * 2**30
 

@@ -31,8 +31,7 @@ EXACT = 1e-6
 """Root mean squares below this share of the target's standard deviation are zero: the model contains the target."""
 EXPLORE = 0.1
 """Minima of the coarse search within this share of the best are polished; coarse quadrature errs by less."""
-POLISHED = 6
-"""At most so many minima of a search are polished."""
+POLISHED = 6  #: At most so many minima of a search are polished.
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,8 @@ from moestat.fit.second_order import free_coordinates
 from moestat.models import experts, gates
 from moestat.models.regression import Model
 
-ROWS = 2048
-"""Samples per chunk. Fixed, so that no result depends on how many candidates are screened together."""
-GROUP = 64
-"""Candidates per product."""
+ROWS = 2048  #: Samples per chunk. Fixed, so that no result depends on how many candidates are screened together.
+GROUP = 64  #: Candidates per product.
 FLAT = 1e-8
 """Ridge on the tangents' Gram matrix, relative to its largest diagonal entry: redundant atoms make it singular."""
 RIDGE = 1e-4

@@ -23,8 +23,7 @@ from moestat.fit import active_set
 from moestat.fit.active_set import State
 from moestat.status import Status
 
-SMALLEST_GAIN = 1e-4
-"""Least share of the predicted decrease that a step must achieve (Armijo)."""
+SMALLEST_GAIN = 1e-4  #: Least share of the predicted decrease that a step must achieve (Armijo).
 _RUNNING = -1
 
 

@@ -25,38 +25,21 @@ from moestat.fit.search_starts import without_one
 from moestat.fit.softmax_mle import maximum_likelihood, rough_maxima
 from moestat.fit.softmax_starts import cut_starts, inserted_starts
 
-ROUNDS = 8
-"""At most."""
-
-AGAIN = 0.1
-"""Log-likelihood units within which two rounds have come to the same point."""
-
-ENOUGH = 4
-"""The search ends when so many rounds have come to the best point."""
-
-SURE = 2
-"""A point that fewer rounds have come to was not found again: it may not be the maximum."""
-
-DEPTH = 2
-"""Experts that a round inserts, at most."""
-
+ROUNDS = 8  #: At most.
+AGAIN = 0.1  #: Log-likelihood units within which two rounds have come to the same point.
+ENOUGH = 4  #: The search ends when so many rounds have come to the best point.
+SURE = 2  #: A point that fewer rounds have come to was not found again: it may not be the maximum.
+DEPTH = 2  #: Experts that a round inserts, at most.
 INSERTED, EXCHANGED = (512, 8), (192, 4)
 """Candidates tried and starts kept for a fit that gets another expert: on the way up, and in place of another one."""
 
-CUTS = 4
-"""Starts in which one of its experts is cut in two, for every fit that gets another expert."""
-
-FAR = 8
-"""Starts of a data set that go further than a few steps: where a cut leads shows late."""
-
+CUTS = 4  #: Starts in which one of its experts is cut in two, for every fit that gets another expert.
+FAR = 8  #: Starts of a data set that go further than a few steps: where a cut leads shows late.
 MANY = 1000
 """Samples from which on fewer candidates are tried, by the square root: the likelihood has fewer small maxima."""
 
-WIDTH = 4
-"""Distinct fits that get another expert."""
-
-PAIRED = 8
-"""Distinct fits with the first new expert that are put together, two by two."""
+WIDTH = 4  #: Distinct fits that get another expert.
+PAIRED = 8  #: Distinct fits with the first new expert that are put together, two by two.
 
 
 @takes_float64("x", "y", "starts", "truth")

@@ -29,8 +29,7 @@ from moestat.models.gates import score_features
 from moestat.models.gaussian import LOG_2PI
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
-ROWS = 4096
-"""Samples per chunk. Fixed, so that no result depends on how many fits are computed together."""
+ROWS = 4096  #: Samples per chunk. Fixed, so that no result depends on how many fits are computed together.
 
 
 @dataclass(frozen=True)

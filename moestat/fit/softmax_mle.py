@@ -30,9 +30,7 @@ from moestat.models.softmax_gaussian import SoftmaxGaussian
 RATIO, RUNGS = 4, 3
 """Each rung of the ladder has so many times the samples of the one before; and there are at most so many rungs."""
 
-KEPT = 2
-"""Most points per replicate that go on to the next rung, when nothing else is said."""
-
+KEPT = 2  #: Most points per replicate that go on to the next rung, when nothing else is said.
 _ROUGH = 0.05  # log-likelihood units to which the lower rungs are solved
 _ROUGH_STEPS = 100
 _FEW_STEPS = 5  # from each start, before the best distinct points go on

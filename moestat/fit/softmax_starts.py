@@ -27,8 +27,7 @@ from scipy.special import logsumexp, softmax
 
 from moestat.doors import takes_float64
 
-POLISHED = ((4, 4), (10, 10))
-"""One of so many candidates goes up by so many EM steps; of these, fewer by more."""
+POLISHED = ((4, 4), (10, 10))  #: One of so many candidates goes up by so many EM steps; of these, fewer by more.
 
 # of inserted experts
 _HEIGHTS = (-4.0, -2.0, -0.5, 1.0)  # log-odds of the new expert at the sample it goes through

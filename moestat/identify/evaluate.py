@@ -15,13 +15,10 @@ from moestat.identify.positivity import distance_to_harm
 from moestat.identify.relations import Decomposition, Relation, decompose, write
 from moestat.identify.result import HARM, Family
 
-RANGE = 4.0
-"""Half the side of the cube that the points fill."""
-
+RANGE = 4.0  #: Half the side of the cube that the points fill.
 POINTS_LOG2 = 11
 DRAWS = 3
-FEWEST = 500
-"""Fewest points at which a user's expert must have derivatives."""
+FEWEST = 500  #: Fewest points at which a user's expert must have derivatives.
 
 
 @dataclass(frozen=True)

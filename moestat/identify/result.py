@@ -6,11 +6,8 @@ from dataclasses import dataclass
 
 from moestat.identify.relations import Decomposition, Relation
 
-CLEAR = 1e3
-"""A gap between singular values smaller than this decides nothing."""
-
-HARM = 1e-4
-"""Negative parts smaller than this, of a matrix of trace 1, count as none."""
+CLEAR = 1e3  #: A gap between singular values smaller than this decides nothing.
+HARM = 1e-4  #: Negative parts smaller than this, of a matrix of trace 1, count as none.
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ BLOCKS = {"full": ("A", "b", "c", "eta"), "partial": ("A", "c", "eta"), "linear"
 DEFINITIONS = {"full": (2, 1), "partial": (4, 3), "linear": (2, 1)}
 """Numbers of the weak and the strong definition in "sigmoid-attention", by score."""
 
-NONE = "none"
-"""What stands for an exponent where the theorems give no rate."""
+NONE = "none"  #: What stands for an exponent where the theorems give no rate.
 
 
 def table(

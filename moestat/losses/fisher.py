@@ -22,11 +22,8 @@ from moestat.doors import takes_float64
 from moestat.fit.moments import Problem
 from moestat.models.regression import Model
 
-TOLERANCE = 1e-11
-"""Eigenvalues of the information below this multiple of the largest one count as zero."""
-
-CHUNK = 2**13
-"""Points per moment product: bounds the memory; the information does not depend on anything else."""
+TOLERANCE = 1e-11  #: Eigenvalues of the information below this multiple of the largest one count as zero.
+CHUNK = 2**13  #: Points per moment product: bounds the memory; the information does not depend on anything else.
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from moestat.doors import takes_float64
 from moestat.models.blocks import row_blocks
 from moestat.models.regression import Model
 
-ROWS = 4096
-"""Points per chunk: fixed, so that no result depends on the batch."""
+ROWS = 4096  #: Points per chunk: fixed, so that no result depends on the batch.
 
 
 @takes_float64("fitted", "f_truth", "x_points")

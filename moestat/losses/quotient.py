@@ -67,8 +67,7 @@ from moestat.losses.voronoi import infimum
 from moestat.models.gates import gate_values
 from moestat.models.regression import Model
 
-MOST_PAIRS = 2_000_000
-"""Largest number of steps of the exact infimum, per cell and fitted measure."""
+MOST_PAIRS = 2_000_000  #: Largest number of steps of the exact infimum, per cell and fitted measure.
 
 
 @takes_float64("fitted", "truth")

@@ -23,8 +23,7 @@ from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, line_of
 from moestat.models import gates
 from moestat.models.regression import Model
 
-SMOOTHING = 0.001
-"""Half width of the blend that replaces the ReLU's kink in H, as in the last rung of the fit."""
+SMOOTHING = 0.001  #: Half width of the blend that replaces the ReLU's kink in H, as in the last rung of the fit.
 
 
 @takes_float64("theta", "x_points", "target", finite=True)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Range = tuple[float, float]
-"""Bounds of a uniform amplitude; equal bounds make it a constant."""
+Range = tuple[float, float]  #: Bounds of a uniform amplitude; equal bounds make it a constant.
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from moestat.models import experts, gates
 from moestat.models.experts import Smoothing
 from moestat.models.gates import Score
 
-ROWS = 2048
-"""Samples per chunk. Fixed, so that no result depends on how many replicates are computed together."""
+ROWS = 2048  #: Samples per chunk. Fixed, so that no result depends on how many replicates are computed together.
 
 
 @dataclass(frozen=True)

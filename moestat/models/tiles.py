@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from moestat.arrays import Array, namespace
 
-ROWS = 64
-"""Rows of a tile. Fixed, so that a sample's arithmetic does not depend on what is computed beside it."""
+ROWS = 64  #: Rows of a tile. Fixed, so that a sample's arithmetic does not depend on what is computed beside it.
 
 
 @dataclass(frozen=True)

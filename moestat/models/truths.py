@@ -19,8 +19,7 @@ from moestat.models.regression import Model
 from moestat.sentences import show
 
 Regime = Literal["dense", "sparse"]
-LawOfX = Callable[[np.random.Generator, int, int], np.ndarray]
-"""``law(rng, n, d)`` returns n points (n, d)."""
+LawOfX = Callable[[np.random.Generator, int, int], np.ndarray]  #: ``law(rng, n, d)`` returns n points (n, d).
 LawOfNoise = Callable[[np.random.Generator, int], np.ndarray]
 """``law(rng, n)`` returns n draws (n,) of mean 0 and variance 1."""
 

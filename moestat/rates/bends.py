@@ -8,8 +8,7 @@ import numpy as np
 
 from moestat.rates.estimate import Estimate
 
-STILL = 1e-9
-"""A slope or a change of it below this one is rounding."""
+STILL = 1e-9  #: A slope or a change of it below this one is rounding.
 
 
 def turn(first: Estimate, last: Estimate, local: np.ndarray) -> str:

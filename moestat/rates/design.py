@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-LEAST = 3
-"""A verdict needs as many replicates."""
+LEAST = 3  #: A verdict needs as many replicates.
 
 
 @dataclass(frozen=True)

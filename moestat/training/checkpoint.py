@@ -22,8 +22,7 @@ from moestat import cache, files
 
 _MAGIC = b"moestat-checkpoint-1"
 _NAME = re.compile(r"step-(\d{10})\.checkpoint")
-EVERY = 60.0
-"""Seconds between two checkpoints. How many there are does not change what comes out."""
+EVERY = 60.0  #: Seconds between two checkpoints. How many there are does not change what comes out.
 KEPT = 2
 
 

@@ -22,8 +22,7 @@ Positions = Literal["alibi", "learned"]
 Norm = Literal["rms", "layer"]
 Activation = Literal["relu", "swiglu"]
 
-LARGE_VOCABULARY = 4096
-"""From here on the logits of a batch are never held all at once."""
+LARGE_VOCABULARY = 4096  #: From here on the logits of a batch are never held all at once.
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from moestat import bounded
 
 Task = Literal["classification", "regression"]
 
-LONGEST_FIELD = 10_000_000
-"""Characters of a field; the csv module stops at 131 072."""
+LONGEST_FIELD = 10_000_000  #: Characters of a field; the csv module stops at 131 072.
 
 
 class LabelledTextError(ValueError):
