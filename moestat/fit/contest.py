@@ -76,8 +76,8 @@ class Pool:
 
     free: Array  #: (M, p)
     owner: np.ndarray  #: (M,) int, the replicate of each point.
-    start: np.ndarray  #: int array (M,)
-    iterations: np.ndarray  #: int array (M,)
+    start: np.ndarray  #: (M,) int
+    iterations: np.ndarray  #: (M,) int
     loss: np.ndarray  #: (M,), minus the mean log-likelihood; infinite where it is not known or not finite.
 
     @classmethod

@@ -87,48 +87,27 @@ class Budget:
 
 @dataclass(frozen=True)
 class Search:
-    """The best fit to one data set, and what the search for it saw. NumPy arrays.
+    """The best fit to one data set, and what the search for it saw. NumPy arrays."""
 
-    Attributes
-    ----------
-    fit : Fit
-        The lowest end point with its certificate, a batch of one; ``fit.start`` is its position in ``ends``.
-    kind : str
-        Kind of the start that led to it (:data:`moestat.fit.search_starts.KINDS`); of starts that tie, the first.
-    ends : array (E, N, P)
-        All end points on all rows, in the order in which they were found.
-    loss, status, end_kind : arrays (E,)
-    start_losses : dict of arrays
-        For every kind the last loss of each of its starts: at the end of its fit, or where it left the race (then on
-        the rows of the race, with the smoothing of its first rung).
-    found : int
-        Number of end points, from independent starts, at the best minimum.
-    distinct : int
-        Number of different minima among all end points.
-    lower_left : float
-        The chance that something lower is left, after Boender and Rinnooy Kan (:mod:`moestat.fit.end_points`), from the
-        end points of independent starts.
-    gain : float
-        Residual sum of squares of the best local end point minus that of the best one.
-    agreed : bool
-        Whether ``found`` is at least the number asked for.
-    steps : int
-        Newton steps in all, those on a part of the rows counted by their share.
-    """
-
-    fit: Fit
+    fit: Fit  #: The lowest end point with its certificate, a batch of one; ``fit.start`` is its position in ``ends``.
+    #: Kind of the start that led to it (:data:`moestat.fit.search_starts.KINDS`); of starts that tie, the first.
     kind: str
-    ends: np.ndarray
+    ends: np.ndarray  #: (E, N, P), all end points on all rows, in the order in which they were found.
+    #: Of the end points, (E,) each.
     loss: np.ndarray
     status: np.ndarray
     end_kind: np.ndarray
+    #: For every kind the last loss of each of its starts: at the end of its fit, or where it left the race (then on the
+    #: rows of the race, with the smoothing of its first rung).
     start_losses: dict[str, np.ndarray]
-    found: int
-    distinct: int
+    found: int  #: Number of end points, from independent starts, at the best minimum.
+    distinct: int  #: Number of different minima among all end points.
+    #: The chance that something lower is left, after Boender and Rinnooy Kan (:mod:`moestat.fit.end_points`), from the
+    #: end points of independent starts.
     lower_left: float
-    gain: float
-    agreed: bool
-    steps: float
+    gain: float  #: Residual sum of squares of the best local end point minus that of the best one.
+    agreed: bool  #: Whether ``found`` is at least the number asked for.
+    steps: float  #: Newton steps in all, those on a part of the rows counted by their share.
 
 
 @takes_float64("x", "y", "local", "known", "smaller")

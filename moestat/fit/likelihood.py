@@ -17,51 +17,29 @@ from moestat.status import Status
 
 @dataclass(frozen=True)
 class LikelihoodFit:
-    """Maximum-likelihood fits of B replicates, the best of S starts each.
+    """Maximum-likelihood fits of B replicates, the best of S starts each."""
 
-    Attributes
-    ----------
-    theta : array (B, N, P)
-    log_likelihood : array (B,)
-        Sum of log p(y | x) over the samples.
-    gain : array (B,)
-        Log-likelihood minus that of the truth; NaN when no truth was given.
-    gradient : array (B,)
-        Largest absolute coordinate of the gradient of the mean log-likelihood (0 where the box holds it back).
-    decrement : array (B,)
-        What the quadratic model says is still to be gained, in units of the log-likelihood; infinite where the
-        curvature has the wrong sign.
-    iterations : array (B,) int
-        Steps of the winner, all stages together.
-    box_hits : array (B,) int
-        Coordinates of the winner on the edge of the parameter space.
-    start : array (B,) int
-        Which start won.
-    start_log_likelihood : array (B, S)
-        What each start reached; NaN for a start that had fallen behind and was not continued. A start that had come
-        to the same point as another was not continued either: with competition gates it has the other's number, with
-        softmax gates NaN.
-    status : array (B,) int
-        A :class:`moestat.status.Status`.
-    hops_back : array (B,) int, optional
-        How many of the points that were thrown out from the best one came back to it, or to one as good; for solvers
-        that try this.
-    rounds_there : array (B,) int, optional
-        How many rounds of a search ended at the best point. Where they are fewer than two it was not found again, and
-        may not be the maximum.
-    """
-
-    theta: Array
-    log_likelihood: Array
-    gain: Array
+    theta: Array  #: (B, N, P)
+    log_likelihood: Array  #: (B,), sum of log p(y | x) over the samples.
+    gain: Array  #: (B,), log-likelihood minus that of the truth; NaN when no truth was given.
+    #: (B,), largest absolute coordinate of the gradient of the mean log-likelihood (0 where the box holds it back).
     gradient: Array
+    #: (B,), what the quadratic model says is still to be gained, in units of the log-likelihood; infinite where the
+    #: curvature has the wrong sign.
     decrement: Array
-    iterations: Array
-    box_hits: Array
-    start: Array
+    iterations: Array  #: (B,) int, steps of the winner, all stages together.
+    box_hits: Array  #: (B,) int, coordinates of the winner on the edge of the parameter space.
+    start: Array  #: (B,) int, which start won.
+    #: (B, S), what each start reached; NaN for a start that had fallen behind and was not continued. A start that had
+    #: come to the same point as another was not continued either: with competition gates it has the other's number,
+    #: with softmax gates NaN.
     start_log_likelihood: Array
-    status: Array
+    status: Array  #: (B,) int, a :class:`moestat.status.Status`.
+    #: (B,) int, how many of the points that were thrown out from the best one came back to it, or to one as
+    #: good; for solvers that try this.
     hops_back: Array | None = None
+    #: (B,) int, how many rounds of a search ended at the best point. Where they are fewer than two it was not
+    #: found again, and may not be the maximum.
     rounds_there: Array | None = None
 
     def message(self) -> list[str]:

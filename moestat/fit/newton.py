@@ -30,49 +30,27 @@ CUDA_BATCH_BYTES = 4 * 2**30
 
 @dataclass(frozen=True)
 class Fit:
-    """Local least-squares fits; every field is an array with the batch first.
+    """Local least-squares fits; every field is an array with the batch first."""
 
-    Attributes
-    ----------
-    theta : array (B, N, P)
-        The best end point over the starts.
-    loss : array (B,)
-        Half the mean squared residual at ``theta``, without smoothing.
-    smoothed_loss : array (B,)
-        The loss that was minimised: with the ReLU's kink smoothed by the last rung of the ladder; equal to ``loss``
-        for the other experts.
-    status : int array (B,)
-        :class:`moestat.status.Status`; ``CONVERGED`` means that ``decrement`` is below the tolerance and that no
-        direction of negative curvature leads lower.
-    iterations : int array (B,)
-        Steps tried from the winning start, all rungs together.
-    gradient : array (B,)
-        Largest absolute entry of the gradient over the free coordinates (those that the box does not hold).
-    decrement : array (B,)
-        Newton decrement, half g' |H|^-1 g over the free coordinates, exact Hessian, float64, no damping.
-    min_eigenvalue : array (B,)
-        Smallest eigenvalue of the exact Hessian over the free coordinates, the softmax gauge left out.
-    box_hits : int array (B,)
-        Number of coordinates on the box.
-    start : int array (B,)
-        Index of the start that won.
-    start_losses : array (B, S)
-        Loss (without smoothing) at the end of every start.
-    start_status : int array (B, S)
-    """
-
-    theta: Array
-    loss: Array
+    theta: Array  #: (B, N, P), the best end point over the starts.
+    loss: Array  #: (B,), half the mean squared residual at ``theta``, without smoothing.
+    #: (B,), the loss that was minimised: with the ReLU's kink smoothed by the last rung of the ladder; equal to
+    #: ``loss`` for the other experts.
     smoothed_loss: Array
+    #: (B,) int, a :class:`moestat.status.Status`; ``CONVERGED`` means that ``decrement`` is below the tolerance and
+    #: that no direction of negative curvature leads lower.
     status: Array
-    iterations: Array
+    iterations: Array  #: (B,) int, steps tried from the winning start, all rungs together.
+    #: (B,), largest absolute entry of the gradient over the free coordinates (those that the box does not hold).
     gradient: Array
+    #: (B,), Newton decrement, half g' |H|^-1 g over the free coordinates, exact Hessian, float64, no damping.
     decrement: Array
+    #: (B,), smallest eigenvalue of the exact Hessian over the free coordinates, the softmax gauge left out.
     min_eigenvalue: Array
-    box_hits: Array
-    start: Array
-    start_losses: Array
-    start_status: Array
+    box_hits: Array  #: (B,) int, number of coordinates on the box.
+    start: Array  #: (B,) int, index of the start that won.
+    start_losses: Array  #: (B, S), loss (without smoothing) at the end of every start.
+    start_status: Array  #: (B, S) int
 
     def message(self) -> list[str]:
         """Say for every member how its fit ended, in one sentence."""

@@ -36,47 +36,29 @@ POLISHED = 6  #: At most so many minima of a search are polished.
 
 @dataclass(frozen=True)
 class PseudoTruths:
-    """Population minima, best first; NumPy arrays.
+    """Population minima, best first; NumPy arrays."""
 
-    Attributes
-    ----------
-    theta : array (K, N, P)
-    rmse : array (K,)
-        Root mean squared distance to the target on the polishing points.
-    fresh_rmse : array (K,)
-        The same on as many other points, which took no part in the fit: its difference to ``rmse`` is the error of
-        the quadrature.
-    status : int array (K,)
-        :class:`moestat.status.Status` of the final fit.
-    gradient, decrement, min_eigenvalue, box_hits : arrays (K,)
-        The certificate, see :class:`moestat.fit.newton.Fit`.
-    start : int array (K,)
-        Index of the start that led here (the first one, if several did).
-    scale : float
-        Standard deviation of the target, in the units of ``rmse``.
-    dropped : list of str
-        Why each of the other starts is not in the list.
-    found, distinct, searched : int
-        After a search: how many of its fits, from independent starts, ended at the best minimum on the coarse points,
-        at how many minima they ended in all, and how many starts there were; 0 for given starts.
-    lower_left : float
-        After a search: the chance that something lower is left (:mod:`moestat.fit.end_points`); 1 for given starts.
-    """
-
-    theta: np.ndarray
-    rmse: np.ndarray
+    theta: np.ndarray  #: (K, N, P)
+    rmse: np.ndarray  #: (K,), root mean squared distance to the target on the polishing points.
+    #: (K,), the same on as many other points, which took no part in the fit: its difference to ``rmse`` is the error of
+    #: the quadrature.
     fresh_rmse: np.ndarray
-    status: np.ndarray
+    status: np.ndarray  #: (K,) int, a :class:`moestat.status.Status` of the final fit.
+    #: gradient, decrement, min_eigenvalue, box_hits: (K,): The certificate, see :class:`moestat.fit.newton.Fit`.
     gradient: np.ndarray
     decrement: np.ndarray
     min_eigenvalue: np.ndarray
     box_hits: np.ndarray
-    start: np.ndarray
-    scale: float
-    dropped: list[str]
+    start: np.ndarray  #: (K,) int, index of the start that led here (the first one, if several did).
+    scale: float  #: Standard deviation of the target, in the units of ``rmse``.
+    dropped: list[str]  #: Why each of the other starts is not in the list.
+    #: found, distinct, searched: After a search: how many of its fits, from independent starts, ended at the best
+    #: minimum on the coarse points, at how many minima they ended in all, and how many starts there were; 0 for given
+    #: starts.
     found: int = 0
     distinct: int = 0
     searched: int = 0
+    #: After a search: the chance that something lower is left (:mod:`moestat.fit.end_points`); 1 for given starts.
     lower_left: float = 1.0
 
 

@@ -16,24 +16,15 @@ from scipy.linalg import qr
 
 @dataclass(frozen=True)
 class Relation:
-    """A linear relation among functions: sum of coefficient times function = 0.
+    """A linear relation among functions: sum of coefficient times function = 0."""
 
-    Attributes
-    ----------
-    terms : tuple of (coefficient, label)
-        The leading function has the coefficient 1.
-    holds_for : {"every expert", "every phi(a'x + beta)", "this expert"}
-        How much of the expert it needs; at the parameters that were drawn.
-    residual : float
-        Root mean square of the sum, relative to the terms.
-    harmful : bool
-        Whether its second-order part is semidefinite, or vanishes: whether it does harm by itself
-        (:mod:`moestat.identify.positivity`); a combination of relations may do harm where none of them does.
-    """
-
-    terms: tuple[tuple[float, str], ...]
+    terms: tuple[tuple[float, str], ...]  #: Coefficients and labels; the leading function has the coefficient 1.
+    #: "every expert", "every phi(a'x + beta)" or "this expert": how much of the expert it needs; at the parameters that
+    #: were drawn.
     holds_for: str
-    residual: float
+    residual: float  #: Root mean square of the sum, relative to the terms.
+    #: Whether its second-order part is semidefinite, or vanishes: whether it does harm by itself
+    #: (:mod:`moestat.identify.positivity`); a combination of relations may do harm where none of them does.
     harmful: bool
     text: str
 

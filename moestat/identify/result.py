@@ -41,37 +41,27 @@ class Family:
 
 @dataclass(frozen=True)
 class Identification:
-    """What the check found.
-
-    Attributes
-    ----------
-    verdict : {"strong", "weak", "neither", "undecided"}
-        With the partially quadratic score: partial-strong and partial-weak in the paper's words. "strong": the
-        first derivatives are independent and no relation of the strong family does harm; "weak": the first
-        derivatives are independent; "undecided": the singular values have no clear gap.
-    strong_but_for_gate : bool
-        Whether the expert would be strong if the relations that every expert has were left out.
-    first, strong : Family
-        Families of Definitions 2 (4) and 1 (3) at generic parameters of ``atoms`` atoms.
-    equations : tuple of Relation
-        Partial differential equations of F of order up to 2 at one generic atom: (8) for a linear expert.
-    configurations : dict of Family
-        First derivatives at special, distinct parameters (those at which the expert has derivatives).
-    exponents : dict of float or None
-        Exponents of n that the theorems then give for the parameters: ``"dense"`` (to the nearest pseudo-truth),
-        ``"sparse exact"``, ``"sparse over"``; None where they give none.
-    """
+    """What the check found."""
 
     expert: str
     score: str
     d: int
     atoms: int
+    #: "strong", "weak", "neither" or "undecided"; with the partially quadratic score: partial-strong and partial-weak
+    #: in the paper's words. "strong": the first derivatives are independent and no relation of the strong family does
+    #: harm; "weak": the first derivatives are independent; "undecided": the singular values have no clear gap.
     verdict: str
+    #: Whether the expert would be strong if the relations that every expert has were left out.
     strong_but_for_gate: bool
+    #: first, strong: Families of Definitions 2 (4) and 1 (3) at generic parameters of ``atoms`` atoms.
     first: Family
     strong: Family
+    #: Partial differential equations of F of order up to 2 at one generic atom: (8) for a linear expert.
     equations: tuple[Relation, ...]
+    #: First derivatives at special, distinct parameters (those at which the expert has derivatives).
     configurations: dict[str, Family]
+    #: Exponents of n that the theorems then give for the parameters: ``"dense"`` (to the nearest pseudo-truth),
+    #: ``"sparse exact"``, ``"sparse over"``; None where they give none.
     exponents: dict[str, float | None]
 
     @property

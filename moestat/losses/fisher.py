@@ -28,28 +28,19 @@ CHUNK = 2**13  #: Points per moment product: bounds the memory; the information 
 
 @dataclass(frozen=True)
 class FisherLine:
-    """Expected losses at n = 1 and the state of the information matrix.
+    """Expected losses at n = 1 and the state of the information matrix."""
 
-    Attributes
-    ----------
-    at_one : dict of float
-        Expected losses for n = 1; divide by sqrt(n). ``"L3"``: E sum of ||dA|| + ||db|| + |dc| + ||deta|| over
-        atoms; ``"L1"`` and ``"matched_sum"`` are equal to it when every cell holds one atom; ``"rmse"``: root of the
-        expected squared error of the function, sqrt(v rank); ``"A"``, ``"b"``, ``"c"``, ``"eta"``: the parts of L3
-        (those that the score has).
-    rank, nullity : int
-        Of the information matrix.
-    gap : float
-        Smallest kept over largest dropped eigenvalue: infinite for a regular matrix, large when the rank is certain.
-    smallest : float
-        Smallest kept eigenvalue over the largest one.
-    """
-
+    #: Expected losses for n = 1; divide by sqrt(n). ``"L3"``: E sum of ||dA|| + ||db|| + |dc| + ||deta|| over atoms;
+    #: ``"L1"`` and ``"matched_sum"`` are equal to it when every cell holds one atom; ``"rmse"``: root of the expected
+    #: squared error of the function, sqrt(v rank); ``"A"``, ``"b"``, ``"c"``, ``"eta"``: the parts of L3 (those that
+    #: the score has).
     at_one: dict[str, float]
+    #: rank, nullity: Of the information matrix.
     rank: int
     nullity: int
+    #: Smallest kept over largest dropped eigenvalue: infinite for a regular matrix, large when the rank is certain.
     gap: float
-    smallest: float
+    smallest: float  #: Smallest kept eigenvalue over the largest one.
 
     def at(self, n: float) -> dict[str, float]:
         """Return the expected losses at sample size n."""

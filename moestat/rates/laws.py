@@ -22,37 +22,22 @@ from moestat.rates.loglog import fit_array
 
 @dataclass(frozen=True)
 class LawComparison:
-    """How a power law and a log law fare on the same losses.
+    """How a power law and a log law fare on the same losses."""
 
-    Attributes
-    ----------
-    slope : float
-        Exponent s of the power law.
-    tau : float
-        Exponent of the log law (log n)**-tau.
-    log_likelihood_ratio : float
-        Gaussian log likelihood of the power law minus that of the log law, for the mean log losses with one common
-        variance; positive favours the power law.
-    p_power, p_log : float
-        p-value of each law being right: t-test over replicates of the other law's direction (R - 1 degrees of freedom),
-        valid however the sizes share their data.
-    probability_correct : float
-        Chance that the likelihood picks the right one of the two fitted laws at this spread, grid and number of
-        replicates (simulated; the mean over which law is true).
-    compatible : tuple of str
-        The laws that are not rejected at 1 - level.
-    reasons : tuple of str
-        Why the series cannot be trusted, as in :func:`moestat.rates.fit`.
-    """
-
-    slope: float
-    tau: float
+    slope: float  #: Exponent s of the power law.
+    tau: float  #: Exponent of the log law (log n)**-tau.
+    #: Gaussian log likelihood of the power law minus that of the log law, for the mean log losses with one common
+    #: variance; positive favours the power law.
     log_likelihood_ratio: float
+    #: p_power, p_log: p-value of each law being right: t-test over replicates of the other law's direction (R - 1
+    #: degrees of freedom), valid however the sizes share their data.
     p_power: float
     p_log: float
+    #: Chance that the likelihood picks the right one of the two fitted laws at this spread, grid and number of
+    #: replicates (simulated; the mean over which law is true).
     probability_correct: float
-    compatible: tuple[str, ...]
-    reasons: tuple[str, ...]
+    compatible: tuple[str, ...]  #: The laws that are not rejected at 1 - level.
+    reasons: tuple[str, ...]  #: Why the series cannot be trusted, as in :func:`moestat.rates.fit`.
 
     @property
     def sentence(self) -> str:

@@ -38,55 +38,29 @@ class RateFit:
 
     Trust is about the data: enough sizes, a decade, whole replicates. Whether they lie on a line is another question,
     which ``bend`` answers: of a bent line the slope is a mean over its sizes, and no rate.
-
-    Attributes
-    ----------
-    rate : Estimate
-        Mean slope over replicates, t-interval: the estimate.
-    first_half, last_half : Estimate
-        As ``rate``, on the sizes in the lower and in the upper half of the log range.
-    curvature : Estimate
-        Change of the local slope per decade of sizes (from a quadratic per replicate); 0 for a power law.
-    local, local_se : array (S - 1,)
-        Slopes between neighbouring sizes and their standard errors over replicates.
-    slopes : array (R',)
-        Slope of every complete replicate.
-    intercept : float
-        exp(intercept) n**rate is the fitted geometric mean loss.
-    log_sd : array (S,)
-        Standard deviation of the log loss over replicates, per size.
-    sizes : array (S,)
-        Increasing, those in the window.
-    losses : array (S, R')
-        Of the complete replicates: positive and finite at every size.
-    replicates, complete : int
-        Replicates asked for and used.
-    level : float
-        Level of all intervals.
-    reasons : tuple of str
-        Why the fit cannot be trusted; empty when it can.
-    turn : str
-        How the line bends, behind "is bent"; empty where the interval of its curvature reaches 0.
-    draws, seed : int
-        Of the bootstrap.
     """
 
-    rate: Estimate
+    rate: Estimate  #: Mean slope over replicates, t-interval: the estimate.
+    #: first_half, last_half: As ``rate``, on the sizes in the lower and in the upper half of the log range.
     first_half: Estimate
     last_half: Estimate
+    #: Change of the local slope per decade of sizes (from a quadratic per replicate); 0 for a power law.
     curvature: Estimate
+    #: local, local_se: (S - 1,): Slopes between neighbouring sizes and their standard errors over replicates.
     local: np.ndarray
     local_se: np.ndarray
-    slopes: np.ndarray
-    intercept: float
-    log_sd: np.ndarray
-    sizes: np.ndarray
-    losses: np.ndarray
+    slopes: np.ndarray  #: (R',), slope of every complete replicate.
+    intercept: float  #: exp(intercept) n**rate is the fitted geometric mean loss.
+    log_sd: np.ndarray  #: (S,), standard deviation of the log loss over replicates, per size.
+    sizes: np.ndarray  #: (S,): Increasing, those in the window.
+    losses: np.ndarray  #: (S, R'), of the complete replicates: positive and finite at every size.
+    #: replicates, complete: Replicates asked for and used.
     replicates: int
     complete: int
-    level: float
-    reasons: tuple[str, ...]
-    turn: str
+    level: float  #: Level of all intervals.
+    reasons: tuple[str, ...]  #: Why the fit cannot be trusted; empty when it can.
+    turn: str  #: How the line bends, behind "is bent"; empty where the interval of its curvature reaches 0.
+    #: draws, seed: Of the bootstrap.
     draws: int
     seed: int
 
