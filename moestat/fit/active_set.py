@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from moestat.arrays import Array, namespace
 
@@ -22,46 +22,27 @@ class Rows:
         return type(self)(*(take(value, rows) for value in _values(self)))
 
 
-class Batch(Protocol):
-    """The state of the members that are still active; ``members`` are their positions at the start."""
-
-    @property
-    def members(self) -> Array:
-        """Positions (B,)."""
-
-
-class _Rows(Protocol):
-    def take(self, rows: Array) -> Any: ...
-
-
 State = dict[str, Array]  #: One row per member in every array.
-B = TypeVar("B", bound=Batch)
-E = TypeVar("E", bound=_Rows)
+B = TypeVar("B", bound=Any)
+E = TypeVar("E", bound=Rows)
 R = TypeVar("R")
 
 
 def run(
-    batch: B,
-    examine: Callable[[B], tuple[E, Array]],
-    result: Callable[[E, Array], R],
-    step: Callable[[E], B],
+    batch: B, examine: Callable[[B], tuple[E, Array]], result: Callable[[E, Array], R], step: Callable[[E], B]
 ) -> R:
-    """Step until every member has finished.
+    """Step until every member has finished; return their results in the order of the start.
 
     Parameters
     ----------
-    batch : Batch
-        State at the start, of all members.
+    batch : Rows
+        State at the start; ``members`` are the positions of those that are still active.
     examine : callable
         Returns what the step needs (with ``take``, see :class:`Rows`), and which members have finished, (B,) bool.
     result : callable
         ``result(examined, rows)`` returns the results of the members in ``rows``: a dataclass, dict or tuple of arrays.
     step : callable
         Returns the next state.
-
-    Returns
-    -------
-    Results of all members, in the order of the start.
     """
     members = batch.members
     finished: list[tuple[Array, R]] = []
@@ -119,19 +100,13 @@ def _rebuilt(like: Any, values: list[Any]) -> Any:
     return tuple(values) if type(like) is tuple else type(like)(*values)
 
 
-def _positions(where: Array) -> Array:
-    """Return, for old and new stacked, the position of every member: new ones where ``where`` holds, in order."""
-    xp = namespace(where)
-    count = xp.cumulative_sum(xp.astype(where, xp.int64))
-    return xp.where(where, where.shape[0] + count - 1, xp.arange(where.shape[0]))
-
-
 def put(old: Array, new: Array, where: Array) -> Array:
     """Return ``old`` with the members in ``where`` replaced by ``new``, which holds only these, in order."""
     xp = namespace(old, new)
     if new.shape[0] == old.shape[0]:
         return new
-    return xp.take(xp.concat([old, new], axis=0), _positions(where), axis=0)
+    size, count = where.shape[0], xp.cumulative_sum(xp.astype(where, xp.int64))
+    return xp.take(xp.concat([old, new], axis=0), xp.where(where, size + count - 1, xp.arange(size)), axis=0)
 
 
 def spread(new: Array, where: Array) -> Array:
@@ -146,15 +121,7 @@ def merge(state: State, some: State, where: Array) -> State:
 
 
 def coded(like: Array, otherwise: int, *marks: tuple[Array, int]) -> Array:
-    """Return codes (M,) int64 in an array like another: of the marks that hold, the last one counts.
-
-    Parameters
-    ----------
-    like : int64 array (M,)
-    otherwise : int
-        The code where no mark holds.
-    *marks : (bool array (M,), int)
-    """
+    """Return codes (M,) in an int64 array like another: of the marks (where, code) that hold the last one counts."""
     xp = namespace(like)
     code = xp.full_like(like, otherwise)
     for where, value in marks:

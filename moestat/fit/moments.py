@@ -10,6 +10,7 @@ exact Newton costs the same as Gauss-Newton. No Jacobian is ever formed.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Literal
 
 import array_api_compat
@@ -17,6 +18,7 @@ import array_api_compat
 from moestat.arrays import Array, namespace
 from moestat.fit.monomials import layout, monomials
 from moestat.models import experts, gates
+from moestat.models.blocks import row_blocks
 from moestat.models.regression import Model
 
 Precision = Literal["mixed", "double"]
@@ -66,8 +68,7 @@ class Problem:
         self.layout = layout(model, n_atoms)
         self.index = xp.asarray(self.layout.index)
         self.scale = xp.asarray(self.layout.scale)
-        step = rows_per_chunk(model, n_atoms, x)
-        parts = [slice(k, min(k + step, self.n)) for k in range(0, self.n, step)]
+        parts = row_blocks(self.n, rows_per_chunk(model, n_atoms, x))
         itemsize = 4 if precision == "mixed" else 8
         self.cached = x.shape[0] * self.n * self.layout.sizes[0] * itemsize <= cache_bytes(x)
         self.chunks = [self._chunk(x[:, rows, :], y[:, rows]) for rows in parts]
@@ -88,8 +89,7 @@ class Problem:
     def take(self, members: Array) -> Problem:
         """Return the problem of some of the members, given by their positions."""
         xp = namespace(members)
-        new = object.__new__(Problem)
-        new.__dict__.update(self.__dict__)
+        new = copy(self)
         new.batch = members.shape[0]
         new.chunks = [tuple(xp.take(part, members, axis=0) for part in chunk) for chunk in self.chunks]
         return new
@@ -98,8 +98,7 @@ class Problem:
         """Return the same problem with every product in float64."""
         if self.precision == "double":
             return self
-        new = object.__new__(Problem)
-        new.__dict__.update(self.__dict__)
+        new = copy(self)
         new.precision, new.cached = "double", False
         new.dtype = namespace(self.index).float64
         new.chunks = [chunk[:4] for chunk in self.chunks]
@@ -142,7 +141,7 @@ class Problem:
             ur, vr = u * r, v * r
             piece = xp.concat([ur @ xp.matrix_transpose(q), vr @ xp.matrix_transpose(e)], axis=-1)
             m = cached[0] if cached else self._monomials(xt)
-            block = self._moments(g, phi, turns, slopes, u, v, ur, vr, r, curvature, m)
+            block = self._moments(turns, slopes, curvature, m, g, phi, u, v, ur, vr, r)
             total = half if total is None else total + half
             gradient = piece if gradient is None else gradient + piece
             moments = block if moments is None else moments + block
@@ -163,20 +162,7 @@ class Problem:
         phi = experts.activation(model.expert, eta @ e, tau=tau, power=model.power, order=order)
         return gates.gate_derivatives(model.gate, gate @ q, order), phi
 
-    def _moments(
-        self,
-        g: Array,
-        phi: Array,
-        turns: list[Array],
-        slopes: list[Array],
-        u: Array,
-        v: Array,
-        ur: Array,
-        vr: Array,
-        r: Array,
-        curvature: Any,
-        m: Array,
-    ) -> Array:
+    def _moments(self, turns: list[Array], slopes: list[Array], curvature: Any, m: Array, *parts: Array) -> Array:
         r"""Return the moments of one chunk, concatenated: gate-gate, gate-expert, expert-expert.
 
         With u = df/ds, v = df/dh, residual r and k = ``curvature``, the weights of the pair (i, j) are
@@ -185,8 +171,8 @@ class Problem:
         * others:  u_i u_j + [i=j] k r g_i'' phi_i;                     u_i v_j + [i=j] k r g_i' phi_i'
         * all:     v_i v_j + [i=j] k r g_i phi_i''.
         """
-        xp = namespace(g)
-        n = self.n_atoms
+        g, phi, u, v, ur, vr, r = parts
+        xp, n = namespace(g), self.n_atoms
         kr = curvature * r
         if self.model.gate == "softmax":
             gg_extra, ge_extra = curvature * ur, curvature * vr

@@ -47,6 +47,8 @@ class Layout:
     sizes: tuple[int, int, int]  #: Their numbers of monomials.
     index: np.ndarray  #: (p * p,) int, position of every entry in the concatenated moments.
     scale: np.ndarray  #: (p, p), factors of sqrt(2) of the isometric storage.
+    root: np.ndarray  #: (P,), those of the coordinates of an atom, of which they are products.
+    terms: tuple[list[tuple[int, ...]], ...]  #: The monomials of the score, and those of the expert.
 
 
 @lru_cache(maxsize=16)
@@ -89,4 +91,5 @@ def layout(model: Model, n_atoms: int) -> Layout:
     )
     root = np.array([np.sqrt(2.0) if len(set(t)) == 2 else 1.0 for t in atom])
     scale = np.tile(root, n)
-    return Layout(degrees, (sizes[0], sizes[1], sizes[2]), index.reshape(-1), scale[:, None] * scale[None, :])
+    scale = scale[:, None] * scale[None, :]
+    return Layout(degrees, (sizes[0], sizes[1], sizes[2]), index.reshape(-1), scale, root, (gate, expert))
