@@ -79,22 +79,13 @@ def em(
     inner: int = 10,
     bounds: tuple[float, float] = (1e-2, 1e2),
 ) -> EMResult:
-    """Run EM from M starts until the log-likelihood changes by less than a share of itself.
+    """Run EM from M starts (M, p) on the data of their owners (M,) until steps are small.
 
     Parameters
     ----------
-    data : Data
-        Of B replicates, see :func:`moestat.fit.softmax_likelihood.prepare`.
-    start : array (M, p)
-        Free coordinates of the starts.
-    owner : int array (M,)
-        The replicate of each start.
-    atoms : int
-        N.
     tolerance : float, default 1e-6
         A fit has stopped when ``|change| <= tolerance * |log-likelihood|`` (the rule of the R package meteorits, and
         its default). It says that steps are small, not that a maximum is near.
-    max_iterations : int, default 2000
     inner : int, default 10
         Newton steps of the gate per M step, at most.
     bounds : (float, float), default (1e-2, 1e2)
@@ -114,7 +105,13 @@ def em(
 def _expect(data: Data, batch: _Batch, atoms: int, tolerance: float, max_iterations: int) -> tuple[_Expected, Array]:
     """Return the fits after an E step, and which of them have finished."""
     xp = namespace(batch.free)
-    log_likelihood, *sums = _expectations_of(data, batch.free, batch.replicate, atoms)
+    gate, mean, log_variance = split(data.cast(batch.free), atoms)
+    log_likelihood, *sums = active_set.concatenate(
+        [
+            _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], batch.replicate[block])
+            for block in data.blocks(batch.free.shape[0], 8 * atoms)
+        ]
+    )
     bad = ~(xp.isfinite(log_likelihood) & xp.all(xp.isfinite(batch.free), axis=-1))
     small = xp.abs(log_likelihood - batch.log_likelihood) <= tolerance * xp.abs(log_likelihood)
     marks = (small, Status.CONVERGED), (bad, Status.NOT_FINITE)
@@ -126,17 +123,6 @@ def _result(expected: _Expected, rows: Array) -> EMResult:
     """Return the results of the fits in the given rows."""
     batch = expected.batch
     return EMResult(*active_set.take((batch.free, expected.log_likelihood, batch.iterations, expected.status), rows))
-
-
-def _expectations_of(data: Data, free: Array, replicate: Array, atoms: int) -> tuple[Array, ...]:
-    """Return mean log-densities and what the M step needs, :func:`_expectations`, for all fits."""
-    gate, mean, log_variance = split(data.cast(free), atoms)
-    return active_set.concatenate(
-        [
-            _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], replicate[block])
-            for block in data.blocks(free.shape[0], 8 * atoms)
-        ]
-    )
 
 
 def _maximise(data: Data, expected: _Expected, atoms: int, inner: int, bounds: tuple[float, float]) -> _Batch:

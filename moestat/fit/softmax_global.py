@@ -85,17 +85,16 @@ def global_maximum(
         going = np.nonzero(there < enough)[0]
         if not len(going):
             break
-        inputs, responses = xp.take(x, xp.asarray(going), axis=0), xp.take(y, xp.asarray(going), axis=0)
-        found, reached = _round(inputs, responses, base[going], atoms, number, how)
+        data = (xp.take(part, xp.asarray(going), axis=0) for part in (x, y))
+        found, reached = _round(*data, base[going], atoms, number, how)
         above = reached - height[going]
         there[going] = np.where(above > AGAIN, 1, there[going] + (above >= -AGAIN))
         up = going[above > 0]
         theta[up], height[up] = found[above > 0], reached[above > 0]
         lower = going[above < -AGAIN]
         if len(lower):
-            rows = xp.asarray(lower)
-            inputs, responses = xp.take(x, rows, axis=0), xp.take(y, rows, axis=0)
-            theta[lower], reached = _exchanged(inputs, responses, theta[lower], height[lower], number, how)
+            data = (xp.take(part, xp.asarray(lower), axis=0) for part in (x, y))
+            theta[lower], reached = _exchanged(*data, theta[lower], height[lower], number, how)
             there[lower] = np.where(reached > height[lower] + AGAIN, 0, there[lower])
             height[lower] = reached
     # gates are bounded against the last atom's, so that which one is last matters where the box does
@@ -177,9 +176,8 @@ def _inserted(
 
 def _best(found: np.ndarray, loss: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the best distinct points (B most, N, 5) and whose they are; where there are fewer, some twice."""
-    rows = [_distinct(of_one, most) for of_one in loss]
     owner = np.repeat(np.arange(len(loss)), most)
-    return found[owner, np.concatenate(rows)], owner
+    return found[owner, np.concatenate([_distinct(of_one, most) for of_one in loss])], owner
 
 
 def _distinct(loss: np.ndarray, most: int) -> np.ndarray:

@@ -63,13 +63,8 @@ class Data:
 def prepare(x: Array, y: Array, *, thin: int = 1, single: bool = False) -> Data:
     """Return the kernels' layout of inputs (B, n, d) and responses (B, n).
 
-    Parameters
-    ----------
-    x, y : arrays
-    thin : int, default 1
-        Keep every so many-th sample only, a subsample that keeps the law of x, on an even grid too.
-    single : bool, default False
-        Compute with this data in float32, sums excepted: for the way to a point that is then solved in float64.
+    With ``thin`` only every so many-th sample is kept, which keeps the law of x, on an even grid too. With ``single``
+    all but sums is computed in float32: for the way to a point that is then solved in float64.
     """
     xp = namespace(x, y)
     if thin > 1:
@@ -258,8 +253,10 @@ def _assemble(xp: Any, sums: tuple[Array, ...], precision: Array, size: int) -> 
     cross = cross + xp.permute_dims(cross, (0, 3, 4, 1, 2))
     own = spread(outer(gate), to_gate[:last, :], to_gate[:last, :])
     own = own + spread(outer(rq) * (2.0 * precision)[..., None, None], to_mean, to_mean) + cross
+    # gate blocks with zeros for the means
     pp = xp.reshape(pp, (members, size, last, size, last))
-    own = own + _padded(xp, pp, atoms)
+    pp = xp.concat([pp, xp.zeros((members, size, last, size, atoms), dtype=pp.dtype)], axis=4)
+    own = own + xp.concat([pp, xp.zeros((members, size, atoms, size, width), dtype=pp.dtype)], axis=2)
     own = xp.reshape(own, (members, size * width, size * width))
 
     # linear coordinates against log variances (M, D, 2N-1, N)
@@ -271,12 +268,3 @@ def _assemble(xp: Any, sums: tuple[Array, ...], precision: Array, size: int) -> 
         [xp.concat([own, mixed], axis=-1), xp.concat([xp.matrix_transpose(mixed), variances], axis=-1)], axis=-2
     )
     return gradient, hessian - tt
-
-
-def _padded(xp: Any, pp: Array, atoms: int) -> Array:
-    """Return gate blocks (M, D, N-1, D, N-1) with zeros for the means, (M, D, 2N-1, D, 2N-1)."""
-    members, size, last = pp.shape[:3]
-    right = xp.zeros((members, size, last, size, atoms), dtype=pp.dtype)
-    pp = xp.concat([pp, right], axis=4)
-    below = xp.zeros((members, size, atoms, size, pp.shape[4]), dtype=pp.dtype)
-    return xp.concat([pp, below], axis=2)

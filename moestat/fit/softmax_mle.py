@@ -101,37 +101,38 @@ def maximum_likelihood(
     pool = _after_em(data, space.clip(free), replicates, em_steps, space)
     for thin in ladder[:-1]:
         data = data if thin == ladder[0] else prepare(x, y, thin=thin, single=True)
-        pool = _distinct(_rough(data, pool, space), data.n, kept)
+        pool = _rough(data, pool, space)
+        pool = pool.take(distinct(pool.owner, pool.loss, data.n, kept)[0])
     data = data if len(ladder) == 1 else prepare(x, y, single=True)
     pool = _rough(data, pool, space)
     best, end = _newton(prepare(x, y), pool.take(pool.best()), space)
-    return _report(pool, best, end, model, x, y, truth, count, space)
+    table = np.full((replicates, count), np.nan)
+    for points in (pool, best):
+        np.fmax.at(table, (points.owner, points.start), space.log_likelihood(points.loss, n))
+    log_likelihood = xp.asarray(space.log_likelihood(best.loss, n))
+    gain = gain_over_truth(model, truth, x, y, log_likelihood)
+    return LikelihoodFit(
+        theta=unpack(best.free, atoms),
+        log_likelihood=log_likelihood,
+        gain=gain,
+        gradient=end.gradient,
+        decrement=n * end.decrement,
+        iterations=xp.asarray(best.iterations),
+        box_hits=end.box_hits,
+        start=xp.asarray(best.start),
+        start_log_likelihood=xp.asarray(table),
+        status=judge(end.status, gain),
+    )
 
 
 @takes_float64("x", "y", "starts")
 def rough_maxima(
-    x: Array,
-    y: Array,
-    starts: Array,
-    *,
-    box: float,
-    variances: tuple[float, float],
-    kept: int,
+    x: Array, y: Array, starts: Array, *, box: float, variances: tuple[float, float], kept: int
 ) -> tuple[Array, Array]:
     """Go up from every start on all samples in float32: a few steps, and from the best distinct points to the maximum.
 
-    Parameters
-    ----------
-    x, y, starts, box, variances
-        See :func:`maximum_likelihood`.
-    kept : int
-        Most points of a replicate that go further than a few steps.
-
-    Returns
-    -------
-    theta : array (B, S, N, P)
-    log_likelihood : array (B, S)
-        Minus infinity where a start came to nothing.
+    At most ``kept`` points of a replicate go further than a few steps. Returns theta (B, S, N, P) and log-likelihoods
+    (B, S), minus infinity where a start came to nothing.
     """
     xp = namespace(x, y, starts)
     replicates, count, atoms, _ = starts.shape
@@ -183,47 +184,9 @@ def _rough(data: Data, pool: Pool, space: _Space) -> Pool:
     return _newton(data, pool, rough, _ROUGH / data.n, 1e-8)[0]
 
 
-def _distinct(pool: Pool, n: int, kept: int) -> Pool:
-    """Return the best distinct points of each replicate."""
-    return pool.take(distinct(pool.owner, pool.loss, n, kept)[0])
-
-
 def _newton(
     data: Data, pool: Pool, space: _Space, tolerance: float = 1e-13, rounding: float = 1e-15
 ) -> tuple[Pool, Ends]:
     owner = namespace(pool.free).asarray(pool.owner)
     problem = negative_log_likelihood(data, owner, space.atoms, space.variances[0])
     return pool.climbed(problem, space, tolerance, space.max_iterations, rounding)
-
-
-def _report(
-    pool: Pool,
-    best: Pool,
-    end: Ends,
-    model: SoftmaxGaussian,
-    x: Array,
-    y: Array,
-    truth: Array | None,
-    count: int,
-    space: _Space,
-) -> LikelihoodFit:
-    """Put the result together from all points that reached the last rung, and the best of them, solved to the end."""
-    xp = namespace(x)
-    replicates, n = y.shape
-    table = np.full((replicates, count), np.nan)
-    for points in (pool, best):
-        np.fmax.at(table, (points.owner, points.start), space.log_likelihood(points.loss, n))
-    log_likelihood = xp.asarray(space.log_likelihood(best.loss, n))
-    gain = gain_over_truth(model, truth, x, y, log_likelihood)
-    return LikelihoodFit(
-        theta=unpack(best.free, space.atoms),
-        log_likelihood=log_likelihood,
-        gain=gain,
-        gradient=end.gradient,
-        decrement=n * end.decrement,
-        iterations=xp.asarray(best.iterations),
-        box_hits=end.box_hits,
-        start=xp.asarray(best.start),
-        start_log_likelihood=xp.asarray(table),
-        status=judge(end.status, gain),
-    )

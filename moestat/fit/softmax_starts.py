@@ -48,36 +48,13 @@ _APART = 0.04  # of the samples, between two cuts of an expert that are kept
 
 @takes_float64("x", "y", "theta", finite=True)
 def inserted_starts(
-    x: np.ndarray,
-    y: np.ndarray,
-    theta: np.ndarray,
-    *,
-    box: float,
-    variances: tuple[float, float],
-    number: int = 0,
-    candidates: int,
-    keep: int,
-) -> np.ndarray:
-    """Return the starts in which each measure has one more component.
+    x: np.ndarray, y: np.ndarray, theta: np.ndarray, *, box: float, variances: tuple[float, float], number: int = 0,
+    candidates: int, keep: int,
+) -> np.ndarray:  # fmt: skip
+    """Return the starts (B, keep, N + 1, 5) in which each of the fits (B, N, 5) has one more component, the best first.
 
-    Parameters
-    ----------
-    x, y : arrays (B, n, 1), (B, n)
-    theta : array (B, N, 5)
-        Fits, atoms ``[c, b, a, beta, v]``.
-    box : float
-        Bound on gate and mean coordinates.
-    variances : (float, float)
-        Bounds on the variances.
-    number : int
-        Of the round; each has candidates of its own, the same for every measure.
-    candidates, keep : int
-        Tried, and kept, per measure.
-
-    Returns
-    -------
-    array (B, keep, N + 1, 5)
-        The new component is the last one; the best is first.
+    It is the last one. ``candidates`` are tried and ``keep`` kept per measure; each round, by its ``number``, has
+    candidates of its own, the same for every measure.
     """
     _one_dimensional(x, "screening draws lines, for one-dimensional inputs")
     out = []
@@ -212,29 +189,11 @@ class _Screen:
 
 @takes_float64("x", "y", "theta")
 def cut_starts(
-    x: np.ndarray,
-    y: np.ndarray,
-    theta: np.ndarray,
-    *,
-    box: float,
-    variances: tuple[float, float],
-    keep: int,
+    x: np.ndarray, y: np.ndarray, theta: np.ndarray, *, box: float, variances: tuple[float, float], keep: int
 ) -> np.ndarray:
-    """Return the starts in which an expert of a measure is cut in two.
+    """Return the starts (B, keep, N + 1, 5) in which an expert of a fit (B, N, 5) is cut in two, the best first.
 
-    Parameters
-    ----------
-    x, y, theta, variances
-        As in :func:`inserted_starts`.
-    box : float
-        Bound on gate and mean coordinates; the gates of the two halves differ in slope by three quarters of it.
-    keep : int
-        Cuts of each measure, the best first.
-
-    Returns
-    -------
-    array (B, keep, N + 1, 5)
-        The new component is the last one.
+    The gates of the two halves differ in slope by three quarters of the box.
     """
     _one_dimensional(x, "an expert is cut at one input, of one dimension")
     return np.stack([_cuts(*of_one, box, variances, keep) for of_one in zip(x[..., 0], y, theta, strict=True)])
