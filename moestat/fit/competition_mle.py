@@ -33,7 +33,7 @@ from moestat.doors import takes_float64
 from moestat.fit import active_set
 from moestat.fit.competition_likelihood import Data, gradients, likelihood_problem, pack, unpack
 from moestat.fit.contest import Pool, Space, distinct
-from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
+from moestat.fit.likelihood import LikelihoodFit, check_problem, check_settings
 from moestat.fit.linalg import symmetric_eigen
 from moestat.fit.local_search import Searched, left_to_gain, local_search
 from moestat.fit.second_order import Gram, free_coordinates, hits
@@ -103,18 +103,13 @@ def maximum_likelihood(
     LikelihoodFit
         ``status`` is CONVERGED when several rounds of the local search in a row gained nothing.
     """
-    replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
+    replicates, n, count, atoms = check_problem(model, x, y, starts, truth, variances)
     if model.active > atoms:
         raise ValueError(f"active is {model.active}, but starts holds only {atoms} experts")
-    check_variances(variances)
-    for name, value in (("box", box), ("coarsest", coarsest)):
-        if not value > 0:
-            raise ValueError(f"{name} is {value}; it must be positive")
-    if kept < 1:
-        raise ValueError(f"kept is {kept}; it must be at least 1")
-    for name, value in (("adam_steps", adam_steps), ("search_rounds", search_rounds), ("hops", hops)):
-        if value < 0:
-            raise ValueError(f"{name} is {value}; it must not be negative")
+    if not box > 0:
+        raise ValueError(f"box is {box}; it must be positive")
+    check_settings(1, coarsest=coarsest, kept=kept)
+    check_settings(0, adam_steps=adam_steps, search_rounds=search_rounds, hops=hops)
     xp = namespace(x, y, starts)
     data = Data(model.features(x), y)
     space = _space(model, atoms, box, variances, starts)
@@ -133,8 +128,23 @@ def maximum_likelihood(
         pool = _gauss_newton(data, space, pool, 0.0)
     reached = np.full((replicates, count), np.nan)
     reached[pool.owner, pool.start] = pool.loss
-    pool = _continued(pool, n, led, kept)
-    return _finish(data, space, pool, reached, led, truth, x, search_rounds, kept, hops)
+    pool, end = _search(data, space, _continued(pool, n, led, kept), search_rounds)
+    np.fmin.at(reached, (pool.owner, pool.start), pool.loss)
+    best, end, back = _hops(data, space, pool, end, search_rounds, kept, hops, reached)
+    reached = np.where(led >= 0, np.take_along_axis(reached, np.maximum(led, 0), axis=1), reached)
+    at = end.at
+    held = ~free_coordinates(best.free, at.gradient, space.lower, space.upper)
+    return LikelihoodFit.of(
+        *(model, truth, x, y, xp.asarray(space.log_likelihood(best.loss, n)), end.status),
+        theta=unpack(best.free, atoms),
+        gradient=xp.max(xp.abs(xp.where(held, xp.zeros_like(at.gradient), at.gradient)), axis=-1),
+        decrement=left_to_gain(at, held, n),
+        iterations=xp.asarray(best.iterations),
+        box_hits=hits(best.free, space.lower, space.upper),
+        start=xp.asarray(best.start),
+        start_log_likelihood=xp.asarray(space.log_likelihood(reached, n)),
+        hops_back=xp.asarray(back),
+    )
 
 
 def _space(model: Competition, atoms: int, box: float, variances: tuple[float, float], like: Array) -> _Space:
@@ -262,40 +272,3 @@ def _hops(
         back[active] = np.where(data.n * (before - now) > AGAIN, there - 1, back[active] + there)
         np.fmin.at(reached, (best.owner, best.start), best.loss)
     return best, end, back
-
-
-def _finish(
-    data: Data,
-    space: _Space,
-    pool: Pool,
-    reached: np.ndarray,
-    led: np.ndarray,
-    truth: Array | None,
-    x: Array,
-    rounds: int,
-    kept: int,
-    hops: int,
-) -> LikelihoodFit:
-    """Search around the points that are left, and report the best of each replicate."""
-    xp = namespace(pool.free)
-    pool, end = _search(data, space, pool, rounds)
-    np.fmin.at(reached, (pool.owner, pool.start), pool.loss)
-    best, end, back = _hops(data, space, pool, end, rounds, kept, hops, reached)
-    reached = np.where(led >= 0, np.take_along_axis(reached, np.maximum(led, 0), axis=1), reached)
-    at = end.at
-    held = ~free_coordinates(best.free, at.gradient, space.lower, space.upper)
-    log_likelihood = xp.asarray(space.log_likelihood(best.loss, data.n))
-    gain = gain_over_truth(space.model, truth, x, data.y, log_likelihood)
-    return LikelihoodFit(
-        theta=unpack(best.free, best.free.shape[-1] // space.model.atom_size),
-        log_likelihood=log_likelihood,
-        gain=gain,
-        gradient=xp.max(xp.abs(xp.where(held, xp.zeros_like(at.gradient), at.gradient)), axis=-1),
-        decrement=left_to_gain(at, held, data.n),
-        iterations=xp.asarray(best.iterations),
-        box_hits=hits(best.free, space.lower, space.upper),
-        start=xp.asarray(best.start),
-        start_log_likelihood=xp.asarray(space.log_likelihood(reached, data.n)),
-        status=judge(end.status, gain),
-        hops_back=xp.asarray(back),
-    )

@@ -24,7 +24,7 @@ from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.fit import active_set
 from moestat.fit.levenberg_marquardt import levenberg_marquardt
-from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
+from moestat.fit.likelihood import LikelihoodFit, check_problem, check_settings
 from moestat.fit.linalg import cholesky_solve
 from moestat.fit.second_order import Gram
 from moestat.fit.softmax_likelihood import Data, join, negative_log_likelihood, pack, posterior, prepare, split, unpack
@@ -252,11 +252,8 @@ def expectation_maximisation(
         ``decrement`` is not computed: NaN. ``box_hits`` counts variances at their bounds.
     """
     model = SoftmaxGaussian(x.shape[-1])
-    replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
-    check_variances(variances)
-    for name, value in (("tolerance", tolerance), ("max_iterations", max_iterations)):
-        if not value >= 0:
-            raise ValueError(f"{name} is {value}; it must not be negative")
+    replicates, n, count, atoms = check_problem(model, x, y, starts, truth, variances)
+    check_settings(0, tolerance=tolerance, max_iterations=max_iterations)
     xp = namespace(x, y, starts)
     free = xp.reshape(pack(starts), (replicates * count, -1))
     owner = xp.asarray(np.repeat(np.arange(replicates), count))
@@ -275,16 +272,13 @@ def expectation_maximisation(
     at_bound = xp.where(held & outward, xp.zeros_like(gradient[:, -atoms:]), gradient[:, -atoms:])
     gradient = xp.concat([gradient[:, :-atoms], at_bound], axis=-1)
     log_likelihood = xp.take(run.log_likelihood, rows) * n
-    gain = gain_over_truth(model, truth, x, y, log_likelihood)
-    return LikelihoodFit(
+    return LikelihoodFit.of(
+        *(model, truth, x, y, log_likelihood, xp.take(run.status, rows)),
         theta=unpack(best, atoms),
-        log_likelihood=log_likelihood,
-        gain=gain,
         gradient=xp.max(xp.abs(gradient), axis=-1),
-        decrement=xp.full_like(gain, xp.nan),
+        decrement=xp.full_like(log_likelihood, xp.nan),
         iterations=xp.take(run.iterations, rows),
         box_hits=xp.sum(xp.astype(held, xp.int64), axis=-1),
         start=xp.asarray(start),
         start_log_likelihood=xp.asarray(np.where(np.isfinite(reached), reached, np.nan)),
-        status=judge(xp.take(run.status, rows), gain),
     )

@@ -7,6 +7,7 @@ A maximum-likelihood estimate has at least the likelihood of the truth. A fit wh
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,12 +36,30 @@ class LikelihoodFit:
     #: with softmax gates NaN.
     start_log_likelihood: Array
     status: Array  #: (B,) int, a :class:`moestat.status.Status`.
-    #: (B,) int, how many of the points that were thrown out from the best one came back to it, or to one as
-    #: good; for solvers that try this.
+    #: (B,) int, how many of the points that were thrown out from the best one came back to it, or to one as good.
     hops_back: Array | None = None
-    #: (B,) int, how many rounds of a search ended at the best point. Where they are fewer than two it was not
-    #: found again, and may not be the maximum.
+    #: (B,) int, how many rounds of a search ended at the best point; with fewer than two it was not found again.
     rounds_there: Array | None = None
+
+    @classmethod
+    def of(
+        cls,
+        model: GaussianMixture,
+        truth: Array | None,
+        x: Array,
+        y: Array,
+        reached: Array,
+        status: Array,
+        **found: Any,
+    ) -> LikelihoodFit:
+        """Return the result with its gain over the truth, if one is given; what is worse than it has failed."""
+        xp = namespace(x, y)
+        gain = xp.full_like(reached, xp.nan)
+        if truth is not None:
+            gain = reached - log_likelihood(model, xp.broadcast_to(truth, (x.shape[0], *truth.shape)), x, y)
+        failed = (gain < 0) & (status != int(Status.NOT_FINITE))
+        status = xp.where(failed, xp.full_like(status, int(Status.WORSE_THAN_TRUTH)), status)
+        return cls(log_likelihood=reached, gain=gain, status=status, **found)
 
     def message(self) -> list[str]:
         """Return one full sentence per replicate."""
@@ -48,7 +67,7 @@ class LikelihoodFit:
 
 
 def check_problem(
-    model: GaussianMixture, x: Array, y: Array, starts: Array, truth: Array | None
+    model: GaussianMixture, x: Array, y: Array, starts: Array, truth: Array | None, variances: tuple[float, float]
 ) -> tuple[int, int, int, int]:
     """Refuse what cannot be fitted; return B, n, S and N."""
     if x.ndim != 3:
@@ -60,6 +79,8 @@ def check_problem(
             "the same replicates as x"
         )
     check_atoms(starts, model.atom_size, name="starts")
+    if not 0 < variances[0] < variances[1]:
+        raise ValueError(f"variances is {variances}; it must be (lower, upper) with 0 < lower < upper")
     replicates, n, _ = x.shape
     size = starts.shape[2] * model.atom_size
     if n < size:
@@ -76,22 +97,8 @@ def check_problem(
     return replicates, n, starts.shape[1], starts.shape[2]
 
 
-def check_variances(variances: tuple[float, float]) -> None:
-    """Refuse bounds of the variances that are not 0 < lower < upper."""
-    if not 0 < variances[0] < variances[1]:
-        raise ValueError(f"variances is {variances}; it must be (lower, upper) with 0 < lower < upper")
-
-
-def gain_over_truth(model: GaussianMixture, truth: Array | None, x: Array, y: Array, reached: Array) -> Array:
-    """Return the log-likelihoods (B,) minus those of the truth, or NaN when there is none."""
-    xp = namespace(x, y)
-    if truth is None:
-        return xp.full_like(reached, xp.nan)
-    return reached - log_likelihood(model, xp.broadcast_to(truth, (x.shape[0], *truth.shape)), x, y)
-
-
-def judge(status: Array, gain: Array) -> Array:
-    """Mark the fits that are worse than the truth; a gain of NaN (no truth given) marks nothing."""
-    xp = namespace(status)
-    failed = (gain < 0) & (status != int(Status.NOT_FINITE))
-    return xp.where(failed, xp.full_like(status, int(Status.WORSE_THAN_TRUTH)), status)
+def check_settings(least: float, **settings: float) -> None:
+    """Refuse settings below a number."""
+    for name, value in settings.items():
+        if not value >= least:
+            raise ValueError(f"{name} is {value}; it must be at least {least:g}")

@@ -22,7 +22,7 @@ from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.fit.contest import Pool, Space, distinct
 from moestat.fit.em import em
-from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
+from moestat.fit.likelihood import LikelihoodFit, check_problem, check_settings
 from moestat.fit.second_order import Ends
 from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -86,13 +86,9 @@ def maximum_likelihood(
         With the gate of the last atom at zero.
     """
     model = SoftmaxGaussian(x.shape[-1])
-    replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
-    check_variances(variances)
-    if em_steps < 0:
-        raise ValueError(f"em_steps is {em_steps}; it must not be negative")
-    for name, value in (("coarsest", coarsest), ("max_iterations", max_iterations), ("kept", kept)):
-        if value < 1:
-            raise ValueError(f"{name} is {value}; it must be at least 1")
+    replicates, n, count, atoms = check_problem(model, x, y, starts, truth, variances)
+    check_settings(0, em_steps=em_steps)
+    check_settings(1, coarsest=coarsest, max_iterations=max_iterations, kept=kept)
     xp = namespace(x, y, starts)
     free = xp.reshape(pack(starts), (replicates * count, -1))
     space = _space(free, atoms, box, variances, max_iterations)
@@ -109,19 +105,15 @@ def maximum_likelihood(
     table = np.full((replicates, count), np.nan)
     for points in (pool, best):
         np.fmax.at(table, (points.owner, points.start), space.log_likelihood(points.loss, n))
-    log_likelihood = xp.asarray(space.log_likelihood(best.loss, n))
-    gain = gain_over_truth(model, truth, x, y, log_likelihood)
-    return LikelihoodFit(
+    return LikelihoodFit.of(
+        *(model, truth, x, y, xp.asarray(space.log_likelihood(best.loss, n)), end.status),
         theta=unpack(best.free, atoms),
-        log_likelihood=log_likelihood,
-        gain=gain,
         gradient=end.gradient,
         decrement=n * end.decrement,
         iterations=xp.asarray(best.iterations),
         box_hits=end.box_hits,
         start=xp.asarray(best.start),
         start_log_likelihood=xp.asarray(table),
-        status=judge(end.status, gain),
     )
 
 
