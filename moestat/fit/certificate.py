@@ -19,15 +19,9 @@ ESCAPES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 
 
 def certify(problem: Problem, theta: Array, tau: Smoothing, box: float, goal: Array) -> dict[str, Array]:
-    """Examine points by the eigenvalues of the exact Hessian on the free coordinates.
+    """Examine points (B, N, P) by the eigenvalues of the exact Hessian on the free coordinates.
 
-    Parameters
-    ----------
-    theta : array (B, N, P)
-    tau : float or array (B, 1, 1)
-        Smoothing of the ReLU.
-    goal : array (B,)
-        Gains in the loss below this do not matter.
+    Gains in the loss below ``goal`` (B,) do not matter.
 
     Returns
     -------

@@ -219,17 +219,7 @@ def _hop(
 def thrown_out(free: Array, at: Gram, n: int, number: int, atom_size: int) -> Array:
     """Return points (M, W, p) around ``free`` (M, p): normal steps whose covariance is that of the estimate.
 
-    Parameters
-    ----------
-    free : array (M, p)
-    at : Gram
-        Curvature of the mean log-likelihood there.
-    n : int
-        Number of samples.
-    number : int
-        Of the round; each has steps of its own.
-    atom_size : int
-        Coordinates per expert.
+    The curvature ``at`` is that of the mean log-likelihood of n samples; each round, by its number, has its own steps.
     """
     xp = namespace(free)
     size = free.shape[-1]

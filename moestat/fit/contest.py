@@ -37,21 +37,9 @@ class Space:
 def distinct(owner: np.ndarray, loss: np.ndarray, n: int, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Choose the best distinct points of each replicate, ``most`` of them at most and at least one.
 
-    Parameters
-    ----------
-    owner : int array (M,)
-        The replicate of each point.
-    loss : array (M,)
-        Minus the mean log-likelihood.
-    n : int
-        Number of samples that the mean is over.
-
-    Returns
-    -------
-    rows : int array
-        The chosen points, replicate by replicate, the best first.
-    twin : int array (M,)
-        For each point the chosen one that it counts as: a chosen point itself, -1 for one that fell behind.
+    ``owner`` and ``loss`` (M,) are the replicate of each point and minus its mean log-likelihood over n samples.
+    Returns the rows of the chosen points, replicate by replicate, the best first; and for each point the chosen one
+    that it counts as (M,): a chosen point itself, -1 for one that fell behind.
     """
     twin = np.full(len(owner), -1)
     rows: list[int] = []

@@ -63,20 +63,10 @@ class Settings:
 
 
 def descend(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
-    """Minimise the loss of every member from its start.
+    """Minimise the loss of M members from their starts (M, N, P).
 
-    Parameters
-    ----------
-    problem : Problem
-        Of M members.
-    start : array (M, N, P)
-    variance : array (M,)
-        Variance of y, the scale below which a decrement or a loss counts as nothing.
-
-    Returns
-    -------
-    dict of arrays (M, ...)
-        theta, smoothed_loss (at the last rung), status, iterations and the certificate's entries.
+    ``variance`` (M,) is that of y, the scale below which a decrement or a loss counts as nothing. Returns theta,
+    smoothed_loss (at the last rung), status, iterations and the certificate's entries.
     """
     xp = namespace(start)
     members = xp.arange(start.shape[0])

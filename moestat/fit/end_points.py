@@ -50,14 +50,8 @@ class Minima:
 def minima(loss: np.ndarray, tolerance: float) -> Minima:
     """Sort the losses (S,) of end points into minima.
 
-    Sorted losses belong to one minimum while each is within ``tolerance`` of the lowest of it. Minima that agree in the
-    loss by chance count as one.
-
-    Parameters
-    ----------
-    loss : array (S,)
-    tolerance : float
-        Absolute difference below which two losses are the same, see :func:`tolerance_of`.
+    Sorted losses belong to one minimum while each is within ``tolerance`` (see :func:`tolerance_of`) of the lowest of
+    it. Minima that agree in the loss by chance count as one.
     """
     label = np.full(len(loss), -1)
     current, lowest = -1, -math.inf
@@ -87,19 +81,10 @@ def lower_left(searches: int, different: int) -> float:
 
 
 def near(loss: np.ndarray, n: int, excess: float) -> np.ndarray:
-    """Return which end points are near-minimisers.
+    """Return which end points are near-minimisers, (S,), by half their mean squared residuals.
 
-    Parameters
-    ----------
-    loss : array (S,)
-        Half the mean squared residuals.
-    excess : float
-        Of the residual sum of squares over the lowest one, e.g. v log n.
-
-    Returns
-    -------
-    bool array (S,)
-        The lowest one is always among them.
+    ``excess`` is that of the residual sum of squares over the lowest one, e.g. v log n; the lowest is always among
+    them.
     """
     finite = np.where(np.isfinite(loss), loss, np.inf)
     best = np.min(finite)

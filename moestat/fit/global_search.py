@@ -125,11 +125,10 @@ def global_search(
     max_iterations: int = 2000,
     precision: Precision = "mixed",
 ) -> Search:
-    """Search the lowest least-squares fit of one data set.
+    """Search the lowest least-squares fit of one data set x (n, d), y (n,).
 
     Parameters
     ----------
-    x, y : arrays (n, d), (n,)
     local : array (S, N, P)
         Starts of the local estimator, S >= 1.
     known : array (K, N, P)
@@ -139,9 +138,6 @@ def global_search(
     smaller : array (B, N - 1, P), optional
         Known minimisers with one atom less, which atoms are put into. Without them these are the best local end points
         without one atom, the lowest of them.
-    box : float, default 5
-    max_iterations : int, default 2000
-    precision : {"mixed", "double"}
     """
     budget = Budget() if budget is None else budget
     shape = (local.shape[-2], model.atom_size) if local.ndim == 3 else None

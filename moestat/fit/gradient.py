@@ -24,19 +24,11 @@ _ROWS = 8192  # samples gathered at a time, rounded to whole minibatches; the nu
 
 
 def perturb(theta: np.ndarray, radius: float, rng: np.random.Generator) -> np.ndarray:
-    r"""Add independent N(0, radius^2) to every stored coordinate, (..., N, P).
+    """Add independent N(0, radius^2) to every stored coordinate, (..., N, P).
 
     A is stored isometrically, so this is the law of the symmetric part of A + E with E a full matrix of independent
     N(0, radius^2): variance radius^2 on the diagonal and radius^2 / 2 off it. An antisymmetric part, which the
-    regression function cannot see and no fit could move, does not exist here.
-
-    Parameters
-    ----------
-    theta : array (..., N, P)
-    radius : float
-        At least 0.
-    rng : numpy.random.Generator
-        Always gives one normal per coordinate, so that starts which differ in the radius only share their direction.
+    regression function cannot see, does not exist here. Starts that differ in the radius alone share their direction.
     """
     if not radius >= 0:
         raise ValueError(f"radius is {radius}; it must be at least 0")

@@ -86,28 +86,20 @@ def pseudo_truths(
 
     Parameters
     ----------
-    model : Model
-        The family that is fitted.
     target : callable or (Model, theta)
         The function f* from points (n, d) to values (n,), or a model with its parameters.
     starts : array (S, N, P)
         Where the search starts: near the truth, at random, or anywhere.
     stream : callable, optional
         ``stream(purpose)`` returns the random generator of a purpose. With it the minima are searched by
-        :func:`moestat.fit.global_search.global_search`, which fits the starts to the end in any case and draws others
-        around them; the ``POLISHED`` lowest at most are polished.
-    budget : Budget, optional
-        Of that search.
+        :func:`moestat.fit.global_search.global_search`, within ``budget``, which fits the starts to the end in any case
+        and draws others around them; the ``POLISHED`` lowest at most are polished.
     box : float, default 5
         Bound on every coordinate; part of the definition of the minimum.
     points_log2, polish_log2 : int, default 14 and 17
-        Binary logarithm of the numbers of points. At d = 8, 2**13 points overfit visibly.
-    keep : float, default 0.01
-        Relative excess of the root mean square up to which a minimum is kept.
+        At d = 8, 2**13 points overfit visibly.
     points : callable, optional
         The points, see :data:`Points`; scrambled Sobol points of [-1, 1]^d if left out.
-    max_iterations : int, default 1000
-    device : {"cpu", "cuda"}
     """
     _check(model, starts, points_log2, polish_log2, keep)
     function = _function(target)
@@ -216,19 +208,9 @@ def lowest_minima(
 ) -> tuple[list[int], list[str]]:
     """Return the positions of different minima close to the best, best first, and why the others are not among them.
 
-    Parameters
-    ----------
-    theta : array (S, N, P)
-        Where the fits ended.
-    rmse : array (S,)
-    share : float
-        Excess over the best, relative to it, up to which a minimum is listed.
-    scale : float
-        Standard deviation of the target.
-    where : str
-        Which points the root mean squares are over, for the reasons.
-    labels : int array (S,), optional
-        Numbers of the starts, for the reasons; 0, 1, ... if not given.
+    ``theta`` (S, N, P) and ``rmse`` (S,) say where the fits ended, ``share`` by how much a minimum may exceed the best,
+    ``scale`` the standard deviation of the target, ``where`` on which points, and ``labels`` how the starts are
+    numbered.
     """
     labels = np.arange(len(rmse)) if labels is None else labels
     order = [int(k) for k in np.argsort(rmse, kind="stable")]
@@ -253,13 +235,10 @@ def lowest_minima(
 
 @takes_float64("theta", "other", finite=True)
 def same_minimum(model: Model, theta: np.ndarray, other: np.ndarray, *, tolerance: float = 1e-2) -> bool:
-    """Return whether two sets of atoms agree up to a permutation and the softmax gauge.
+    """Return whether two sets of atoms (N, P) agree up to a permutation and the softmax gauge.
 
-    Parameters
-    ----------
-    theta, other : array (N, P)
-    tolerance : float, default 1e-2
-        Largest distance of the sets (root of the sum of squares over matched atoms), relative to the norm of ``other``.
+    Their distance (root of the sum of squares over matched atoms) is then at most ``tolerance`` times the norm of
+    ``other``.
     """
     aligned = model.align(theta, other)
     square = np.sum((aligned[:, None] - other[None]) ** 2, axis=-1)
@@ -268,13 +247,7 @@ def same_minimum(model: Model, theta: np.ndarray, other: np.ndarray, *, toleranc
 
 
 def sobol(d: int, log2: int, seed: int, purpose: str) -> np.ndarray:
-    """Return 2**log2 scrambled Sobol points (n, d) of [-1, 1]^d.
-
-    Parameters
-    ----------
-    purpose : str
-        Different purposes are scrambled independently.
-    """
+    """Return 2**log2 scrambled Sobol points (n, d) of [-1, 1]^d; different purposes are scrambled independently."""
     rng = streams.generator(seed, streams.key(points="sobol", d=d, log2=log2), 0, purpose)
     points: np.ndarray = 2.0 * qmc.Sobol(d, scramble=True, seed=rng).random_base2(log2) - 1.0
     return points

@@ -48,17 +48,9 @@ class Screened:
 
 
 def screen(model: Model, x: Array, y: Array, theta: np.ndarray, atoms: np.ndarray, *, box: float) -> Screened:
-    """Return the first-order gain of every candidate atom beside the atoms of a fit.
+    """Return the first-order gain of every candidate atom (K, P) beside the atoms of a fit (M, P) to x (n, d), y (n,).
 
-    Parameters
-    ----------
-    x, y : arrays (n, d), (n,)
-    theta : array (M, P)
-        The fit, of any number of atoms; best at a minimum.
-    atoms : array (K, P)
-        Candidates.
-    box : float
-        Bound on every coordinate; coordinates of the fit that it holds are not re-fitted.
+    The fit is best at a minimum; coordinates of it that the box holds are not re-fitted.
     """
     xp = namespace(x, y)
     smooth = 0.001 if model.expert == "relu" else 0.0

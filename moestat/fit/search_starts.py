@@ -69,15 +69,7 @@ def inserted(
 ) -> Starts:
     """Return ``count`` starts that put one atom into smaller fits: the candidates with the largest first-order gains.
 
-    Parameters
-    ----------
-    x, y : arrays (n, d), (n,)
-    bases : array (B, N - 1, P)
-        Fits with one atom less; each gets an equal share of the starts.
-    count, screened : int
-        Starts, and candidates that they are chosen from, in total.
-    kind : {"insert", "replace"}
-    stream : callable
+    The fits (B, N - 1, P) get equal shares of the starts, and of the ``screened`` candidates that they are chosen from.
     """
     law = np.full(model.atom_size, model.d**-0.5)
     best = []
