@@ -33,7 +33,7 @@ from moestat.doors import takes_float64
 from moestat.fit import end_points, search_starts
 from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, least_squares
-from moestat.fit.search_starts import KINDS, Starts, Stream
+from moestat.fit.search_starts import KINDS, Stream
 from moestat.models.regression import Model
 
 COARSE = 1e-6  #: Tolerance of the race, where a start that is done early need not be done well.
@@ -45,14 +45,13 @@ BASES = 3  #: How many of the fits with one atom less, the lowest ones, get anot
 class Budget:
     """How much is searched."""
 
-    #: near, random, inserted: Starts of each kind in the first race.
-    near: int = 16
+    near: int = 16  #: Starts in the first race, as of the next two kinds.
     random: int = 8
     inserted: int = 16
     screened: int = 512  #: Candidate atoms per race that the inserted ones are chosen from.
     rounds: int = 3  #: Races of replacements after the first race.
     replaced: int = 8  #: Starts in each of them.
-    #: tuple of (int, float): Newton steps of every heat of a race, and the share of its starts that goes on.
+    #: Newton steps of every heat of a race, and the share of its starts that goes on.
     heats: tuple[tuple[int, float], ...] = ((12, 0.5), (28, 0.5))
     rows: int = 16384  #: A race sees at most the first so many rows.
     #: No more rounds follow when the best minimum has been reached from so many independent starts, and the last round
@@ -60,29 +59,18 @@ class Budget:
     agree: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("near", "random", "inserted", "rounds", "replaced"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 0")
-        for name in ("screened", "rows", "agree"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name in ("near", "random", "inserted", "rounds", "replaced", "screened", "rows", "agree"):
+            least = int(name in ("screened", "rows", "agree"))
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {least}")
         if any(steps < 1 or not 0 < share <= 1 for steps, share in self.heats):
             raise ValueError(f"heats is {self.heats}; every heat needs at least 1 step and a share in (0, 1]")
 
     def times(self, factor: float) -> Budget:
         """Return this budget with ``factor`` times as many starts, rounded up."""
-
-        def more(count: int) -> int:
-            return int(np.ceil(factor * count))
-
-        return replace(
-            self,
-            near=more(self.near),
-            random=more(self.random),
-            inserted=more(self.inserted),
-            screened=max(more(self.screened), 1),
-            replaced=more(self.replaced),
-        )
+        names = ("near", "random", "inserted", "screened", "replaced")
+        counts = {name: int(np.ceil(factor * getattr(self, name))) for name in names}
+        return replace(self, **counts | {"screened": max(counts["screened"], 1)})
 
 
 @dataclass(frozen=True)
@@ -93,8 +81,7 @@ class Search:
     #: Kind of the start that led to it (:data:`moestat.fit.search_starts.KINDS`); of starts that tie, the first.
     kind: str
     ends: np.ndarray  #: (E, N, P), all end points on all rows, in the order in which they were found.
-    #: Of the end points, (E,) each.
-    loss: np.ndarray
+    loss: np.ndarray  #: (E,), and so the next two.
     status: np.ndarray
     end_kind: np.ndarray
     #: For every kind the last loss of each of its starts: at the end of its fit, or where it left the race (then on the
@@ -102,9 +89,7 @@ class Search:
     start_losses: dict[str, np.ndarray]
     found: int  #: Number of end points, from independent starts, at the best minimum.
     distinct: int  #: Number of different minima among all end points.
-    #: The chance that something lower is left, after Boender and Rinnooy Kan (:mod:`moestat.fit.end_points`), from the
-    #: end points of independent starts.
-    lower_left: float
+    lower_left: float  #: The chance that something lower is left, see :mod:`moestat.fit.end_points`.
     gain: float  #: Residual sum of squares of the best local end point minus that of the best one.
     agreed: bool  #: Whether ``found`` is at least the number asked for.
     steps: float  #: Newton steps in all, those on a part of the rows counted by their share.
@@ -149,7 +134,7 @@ def global_search(
     if smaller is not None and smaller.shape[1:] != (shape[0] - 1, shape[1]):
         raise ValueError(f"smaller has shape {smaller.shape}; it must be (B, {shape[0] - 1}, {shape[1]})")
     run = _Run(model, x, y, box, budget, max_iterations, precision)
-    run.finish(Starts("local", np.clip(local, -box, box)))
+    run.finish(np.clip(local, -box, box), run.register("local", len(local)))
     before = float("inf")
     for round_ in range(1 + budget.rounds):
         if round_ > 1 and run.agreed and not run.lowered(before):
@@ -158,37 +143,22 @@ def global_search(
         kind = "insert" if round_ == 0 else "replace"
         count = budget.inserted if round_ == 0 else budget.replaced
         bases = run.bases(smaller if round_ == 0 else None) if count and shape[0] > 1 else None
-        entries = []
+        entries = {}
         if round_ == 0:
-            entries += [
-                search_starts.near(known, budget.near, stream, box=box),
-                search_starts.random(model, shape[0], budget.random, stream, box=box),
-            ]
+            entries["near"] = search_starts.near(known, budget.near, stream, box=box)
+            entries["random"] = search_starts.random(model, shape[0], budget.random, stream, box=box)
         if bases is not None:
-            name = kind if round_ == 0 else f"{kind} {round_}"
-            entries.append(
-                search_starts.inserted(model, x, y, bases, count, budget.screened, kind, _named(stream, name), box=box)
-            )
-        run.race([entry for entry in entries if len(entry.theta)])
+            name = f"{kind}: search {kind}" if round_ == 0 else f"{kind} {round_}: search {kind}"
+            entries[kind] = search_starts.inserted(model, x, y, bases, count, budget.screened, name, stream, box=box)
+        run.race({kind: theta for kind, theta in entries.items() if len(theta)})
     return run.result()
-
-
-def _named(stream: Stream, name: str) -> Stream:
-    return lambda purpose: stream(f"{name}: {purpose}")
 
 
 class _Run:
     """The state of one search: end points so far, losses of all starts, steps spent."""
 
     def __init__(
-        self,
-        model: Model,
-        x: Array,
-        y: Array,
-        box: float,
-        budget: Budget,
-        max_iterations: int,
-        precision: Precision,
+        self, model: Model, x: Array, y: Array, box: float, budget: Budget, max_iterations: int, precision: Precision
     ) -> None:
         xp = namespace(x, y)
         self.model, self.x, self.y, self.box, self.budget = model, x, y, box, budget
@@ -197,8 +167,7 @@ class _Run:
         self.n, self.variance = x.shape[0], float(xp.var(y))
         self.fits: list[Fit] = []
         self.kinds: list[str] = []
-        self.losses: dict[str, dict[int, float]] = {kind: {} for kind in KINDS}
-        self.started = dict.fromkeys(KINDS, 0)
+        self.losses: dict[str, list[float]] = {kind: [] for kind in KINDS}
         self.steps = 0.0
 
     def fit(self, theta: np.ndarray, rows: int, **options: Any) -> list[Fit]:
@@ -213,40 +182,37 @@ class _Run:
         self.steps += rows / self.n * float(fields["iterations"].sum())
         return fits
 
-    def register(self, starts: Starts) -> list[tuple[str, int]]:
-        """Number the starts of a kind through."""
-        first = self.started[starts.kind]
-        self.started[starts.kind] += len(starts.theta)
-        return [(starts.kind, first + k) for k in range(len(starts.theta))]
+    def register(self, kind: str, count: int) -> list[tuple[str, int]]:
+        """Number so many more starts of a kind through."""
+        first = len(self.losses[kind])
+        self.losses[kind] += [np.nan] * count
+        return [(kind, first + k) for k in range(count)]
 
-    def finish(self, starts: Starts, names: list[tuple[str, int]] | None = None) -> None:
+    def finish(self, theta: np.ndarray, names: list[tuple[str, int]]) -> None:
         """Fit starts to the end on all rows."""
-        names = self.register(starts) if names is None else names
-        fits = self.fit(starts.theta, self.n, max_iterations=self.max_iterations)
+        fits = self.fit(theta, self.n, max_iterations=self.max_iterations)
         for fit, (kind, number) in zip(fits, names, strict=True):
             self.fits.append(fit)
             self.kinds.append(kind)
             self.losses[kind][number] = float(fit.loss[0])
 
-    def race(self, entries: list[Starts]) -> None:
+    def race(self, entries: dict[str, np.ndarray]) -> None:
         """Run the heats, then fit the survivors to the end, the lowest first."""
         if not entries:
             return
-        names = [name for entry in entries for name in self.register(entry)]
-        theta = np.concatenate([entry.theta for entry in entries])
+        names = [name for kind, theta in entries.items() for name in self.register(kind, len(theta))]
+        theta = np.concatenate(list(entries.values()))
         rows = min(self.budget.rows, self.n)
         rung = (LADDER[0],) if self.model.expert == "relu" else None
-        order = np.arange(len(names))
         for steps, share in self.budget.heats:
             fits = self.fit(theta, rows, ladder=rung, max_iterations=steps, tolerance=COARSE)
             loss = np.array([fit.smoothed_loss[0] for fit in fits])
-            for k, name in enumerate(order):
-                self.losses[names[name][0]][names[name][1]] = float(loss[k])
+            for k, (kind, number) in enumerate(names):
+                self.losses[kind][number] = float(loss[k])
             ranked = np.argsort(np.where(np.isfinite(loss), loss, np.inf), kind="stable")
             going_on = ranked[: max(1, int(np.ceil(share * len(ranked))))]
-            theta = np.stack([fits[k].theta[0] for k in going_on])
-            order = order[going_on]
-        self.finish(Starts("", theta), [names[k] for k in order])
+            theta, names = np.stack([fits[k].theta[0] for k in going_on]), [names[k] for k in going_on]
+        self.finish(theta, names)
 
     def bases(self, smaller: np.ndarray | None) -> np.ndarray:
         """Return fits with one atom less: of the given ones, or of the best end point without one of its atoms."""
@@ -309,9 +275,7 @@ class _Run:
             loss=loss,
             status=np.array([int(fit.status[0]) for fit in self.fits]),
             end_kind=np.array(self.kinds),
-            start_losses={
-                kind: np.array([losses[k] for k in sorted(losses)]) for kind, losses in self.losses.items() if losses
-            },
+            start_losses={kind: np.array(losses) for kind, losses in self.losses.items() if losses},
             found=self.found,
             distinct=len(self.minima().count),
             lower_left=self.minima(self.independent).lower_left,

@@ -7,7 +7,6 @@ with the same starts, and no number depends on which of them are computed togeth
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,27 +26,19 @@ KINDS = ("local", "near", "random", "insert", "replace")
 with one atom more, and the best fit with one atom replaced."""
 
 
-@dataclass(frozen=True)
-class Starts:
-    """Starts of one kind."""
-
-    kind: str  #: One of ``KINDS``.
-    theta: np.ndarray  #: (S, N, P)
-
-
-def near(known: np.ndarray, count: int, stream: Stream, *, box: float) -> Starts:
+def near(known: np.ndarray, count: int, stream: Stream, *, box: float) -> np.ndarray:
     """Return ``count`` starts around the known minimisers (K, N, P): all of them at the first radius, then the next."""
     out = []
     for k in range(count):
         radius = RADII[k // len(known) % len(RADII)]
         out.append(perturb(known[k % len(known)], radius, stream(f"search near {k}")))
-    return Starts("near", np.clip(_stack(out, known.shape[1:]), -box, box))
+    return np.clip(_stack(out, known.shape[1:]), -box, box)
 
 
-def random(model: Model, n_atoms: int, count: int, stream: Stream, *, box: float) -> Starts:
+def random(model: Model, n_atoms: int, count: int, stream: Stream, *, box: float) -> np.ndarray:
     """Return ``count`` draws from the law of truths."""
     drawn = [truths.ground_truth(model, n_atoms, "dense", stream(f"search random {k}")) for k in range(count)]
-    return Starts("random", np.clip(_stack(drawn, (n_atoms, model.atom_size)), -box, box))
+    return np.clip(_stack(drawn, (n_atoms, model.atom_size)), -box, box)
 
 
 def without_one(theta: np.ndarray) -> np.ndarray:
@@ -62,11 +53,11 @@ def inserted(
     bases: np.ndarray,
     count: int,
     screened: int,
-    kind: str,
+    purpose: str,
     stream: Stream,
     *,
     box: float,
-) -> Starts:
+) -> np.ndarray:
     """Return ``count`` starts that put one atom into smaller fits: the candidates with the largest first-order gains.
 
     The fits (B, N - 1, P) get equal shares of the starts, and of the ``screened`` candidates that they are chosen from.
@@ -75,15 +66,14 @@ def inserted(
     best = []
     for b, base in enumerate(bases):
         share = len(range(b, count, len(bases)))
-        drawn = candidates(
-            model, x, base, max(screened // len(bases), share), law, stream(f"search {kind} {b}"), box=box
-        )
+        number = max(screened // len(bases), share)
+        drawn = candidates(model, x, base, number, law, stream(f"{purpose} {b}"), box=box)
         promise = screen(model, x, y, base, drawn, box=box)
         chosen = np.argsort(-promise.gain, kind="stable")[:share]
         best.append([np.concatenate([base, promise.atom[k][None]]) for k in chosen])
     # in turn, so that a smaller number of starts still sees every base
     ordered = [group[k] for k in range(max(map(len, best), default=0)) for group in best if k < len(group)]
-    return Starts(kind, _stack(ordered, (bases.shape[1] + 1, model.atom_size)))
+    return _stack(ordered, (bases.shape[1] + 1, model.atom_size))
 
 
 def _stack(measures: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
