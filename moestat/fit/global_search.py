@@ -28,11 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from moestat.arrays import Array, namespace, to_numpy
+from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
 from moestat.fit import end_points, search_starts
 from moestat.fit.moments import Precision
-from moestat.fit.newton import LADDER, Fit, least_squares
+from moestat.fit.newton import LADDER, Fit, from_each
 from moestat.fit.search_starts import KINDS, Stream
 from moestat.models.regression import Model
 
@@ -172,15 +172,9 @@ class _Run:
 
     def fit(self, theta: np.ndarray, rows: int, **options: Any) -> list[Fit]:
         """Fit one data set from many starts (S, N, P); one result per start."""
-        xp = namespace(self.x)
-        count = len(theta)
-        x = xp.broadcast_to(self.x[:rows, :], (count, rows, self.x.shape[1]))
-        y = xp.broadcast_to(self.y[:rows], (count, rows))
-        together = least_squares(self.model, x, y, xp.asarray(theta)[:, None, ...], **(self.options | options))
-        fields = {name: to_numpy(value) for name, value in vars(together).items()}
-        fits = [Fit(**{name: value[k : k + 1] for name, value in fields.items()}) for k in range(count)]
-        self.steps += rows / self.n * float(fields["iterations"].sum())
-        return fits
+        fit = from_each(self.model, self.x[:rows, :], self.y[:rows], theta, **(self.options | options))
+        self.steps += rows / self.n * float(fit.iterations.sum())
+        return [Fit(**{name: value[k : k + 1] for name, value in vars(fit).items()}) for k in range(len(theta))]
 
     def register(self, kind: str, count: int) -> list[tuple[str, int]]:
         """Number so many more starts of a kind through."""

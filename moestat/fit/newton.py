@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import array_api_compat
 import numpy as np
@@ -133,6 +134,14 @@ def least_squares(
     start = xp.argmin(comparable, axis=-1)
     best = take(ends, xp.arange(batch) * s + start)
     return Fit(**best, start=start, start_losses=start_losses, start_status=start_status)
+
+
+def from_each(model: Model, x: Array, y: Array, starts: np.ndarray, **settings: Any) -> Fit:
+    """Fit one data set x (n, d), y (n,) from each start (S, N, P): a :class:`Fit` of NumPy arrays, one row a start."""
+    xp, count = namespace(x, y), len(starts)
+    xs, ys = (xp.broadcast_to(part, (count, *part.shape)) for part in (x, y))
+    fit = least_squares(model, xs, ys, xp.asarray(starts)[:, None, ...], **settings)
+    return Fit(**{name: to_numpy(value) for name, value in vars(fit).items()})
 
 
 def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:

@@ -10,7 +10,7 @@ does for samples, and says how often the best was found.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import qmc
 
 from moestat import streams
-from moestat.arrays import Device, backend, to_numpy
+from moestat.arrays import Device, backend
 from moestat.doors import as_float64, takes_float64
 from moestat.fit.global_search import Budget, global_search
-from moestat.fit.newton import LADDER, Fit, least_squares
+from moestat.fit.newton import LADDER, from_each
 from moestat.fit.search_starts import Stream
 from moestat.models.regression import Model
 
@@ -40,26 +40,19 @@ class PseudoTruths:
 
     theta: np.ndarray  #: (K, N, P)
     rmse: np.ndarray  #: (K,), root mean squared distance to the target on the polishing points.
-    #: (K,), the same on as many other points, which took no part in the fit: its difference to ``rmse`` is the error of
-    #: the quadrature.
-    fresh_rmse: np.ndarray
+    fresh_rmse: np.ndarray  #: (K,), the same on as many other points: the difference is the error of the quadrature.
     status: np.ndarray  #: (K,) int, a :class:`moestat.status.Status` of the final fit.
-    #: gradient, decrement, min_eigenvalue, box_hits: (K,): The certificate, see :class:`moestat.fit.newton.Fit`.
-    gradient: np.ndarray
+    gradient: np.ndarray  #: (K,), as the next three of the certificate, see :class:`moestat.fit.newton.Fit`.
     decrement: np.ndarray
     min_eigenvalue: np.ndarray
     box_hits: np.ndarray
     start: np.ndarray  #: (K,) int, index of the start that led here (the first one, if several did).
     scale: float  #: Standard deviation of the target, in the units of ``rmse``.
     dropped: list[str]  #: Why each of the other starts is not in the list.
-    #: found, distinct, searched: After a search: how many of its fits, from independent starts, ended at the best
-    #: minimum on the coarse points, at how many minima they ended in all, and how many starts there were; 0 for given
-    #: starts.
-    found: int = 0
-    distinct: int = 0
-    searched: int = 0
-    #: After a search: the chance that something lower is left (:mod:`moestat.fit.end_points`); 1 for given starts.
-    lower_left: float = 1.0
+    found: int = 0  #: After a search: how many fits from independent starts ended at the best coarse minimum.
+    distinct: int = 0  #: At how many minima they ended in all.
+    searched: int = 0  #: How many starts there were.
+    lower_left: float = 1.0  #: The chance that something lower is left, see :mod:`moestat.fit.end_points`.
 
 
 @takes_float64("starts")
@@ -101,20 +94,23 @@ def pseudo_truths(
     points : callable, optional
         The points, see :data:`Points`; scrambled Sobol points of [-1, 1]^d if left out.
     """
-    _check(model, starts, points_log2, polish_log2, keep)
-    function = _function(target)
+    if starts.ndim != 3 or starts.shape[0] < 1 or starts.shape[-1] != model.atom_size:
+        raise ValueError(f"starts has shape {starts.shape}; it must be (S, N, {model.atom_size}) with S at least 1")
+    if not 1 <= points_log2 <= polish_log2 <= 30:
+        raise ValueError(f"points_log2 is {points_log2} and polish_log2 {polish_log2}; 1 <= first <= second <= 30")
+    if not keep >= 0:
+        raise ValueError(f"keep is {keep}; it must be at least 0")
+    function, xp = _function(target), backend(device)
     points = points or of_cube(model.d)
     x = points(points_log2, "coarse")
     values = function(x)
     how: dict[str, Any] = {"box": box, "max_iterations": max_iterations}
-    fit = _fitter(model, device, how)
+    data = (xp.asarray(x), xp.asarray(values))
+    record: dict[str, Any] = {}
     if stream is None:
-        coarse = [fit(x, values, start, None) for start in starts]
-        ends, loss = _column(coarse, "theta"), _column(coarse, "loss")
-        most, record = len(starts), {}
+        coarse = from_each(model, *data, starts, **how)
+        ends, loss, most = coarse.theta, coarse.loss, len(starts)
     else:
-        xp = backend(device)
-        data = (xp.asarray(x), xp.asarray(values))
         search = global_search(model, *data, local=starts, known=starts, stream=stream, budget=budget, **how)
         ends, loss, most = search.ends, search.loss, POLISHED
         record = {name: getattr(search, name) for name in ("found", "distinct", "lower_left")}
@@ -122,69 +118,26 @@ def pseudo_truths(
     where = f"on 2^{points_log2} points"
     chosen, dropped = lowest_minima(model, ends, np.sqrt(2.0 * loss), EXPLORE, float(np.std(values)), where)
     dropped += [f"start {k}: not among the {POLISHED} lowest minima {where}" for k in chosen[most:]]
-    polished = _polish(model, function, ends, chosen[:most], dropped, fit, polish_log2, keep, points)
-    return replace(polished, **record)
-
-
-Fitter = Callable[[np.ndarray, np.ndarray, np.ndarray, "tuple[float, ...] | None"], Fit]
-
-
-def _fitter(model: Model, device: Device, how: dict[str, Any]) -> Fitter:
-    def fit(points: np.ndarray, values: np.ndarray, start: np.ndarray, ladder: tuple[float, ...] | None) -> Fit:
-        xp = backend(device)
-        x, y, s = (xp.asarray(v) for v in (points[None], values[None], start[None, None]))
-        return least_squares(model, x, y, s, ladder=ladder, **how)
-
-    return fit
-
-
-def _column(fits: list[Fit], name: str) -> np.ndarray:
-    """Return a field of fits of one data set each."""
-    return np.stack([to_numpy(getattr(fit, name))[0] for fit in fits])
-
-
-def _check(model: Model, starts: np.ndarray, points_log2: int, polish_log2: int, keep: float) -> None:
-    if starts.ndim != 3 or starts.shape[0] < 1 or starts.shape[-1] != model.atom_size:
-        raise ValueError(f"starts has shape {starts.shape}; it must be (S, N, {model.atom_size}) with S at least 1")
-    if not 1 <= points_log2 <= polish_log2 <= 30:
-        raise ValueError(f"points_log2 is {points_log2} and polish_log2 {polish_log2}; 1 <= first <= second <= 30")
-    if not keep >= 0:
-        raise ValueError(f"keep is {keep}; it must be at least 0")
-
-
-def _polish(
-    model: Model,
-    function: Callable[[np.ndarray], np.ndarray],
-    ends: np.ndarray,
-    candidates: list[int],
-    dropped: list[str],
-    fit: Fitter,
-    polish_log2: int,
-    keep: float,
-    points: Points,
-) -> PseudoTruths:
-    """Fit the candidates again on many points and list the different ones that stay close to the best."""
-    x = points(polish_log2, "polish")
+    # the candidates again, on many points
+    x, labels = points(polish_log2, "polish"), np.array(chosen[:most])
     values = function(x)
     scale = float(np.std(values))
     last = (LADDER[-1],) if model.expert == "relu" else None  # earlier rungs would leave the basin
-    polished = [fit(x, values, ends[k], last) for k in candidates]
-    ends, rmse = _column(polished, "theta"), np.sqrt(2.0 * _column(polished, "loss"))
-    labels = np.array(candidates)
-    listed, more = lowest_minima(model, ends, rmse, keep, scale, f"on 2^{polish_log2} points", labels)
+    fit = from_each(model, xp.asarray(x), xp.asarray(values), ends[labels], ladder=last, **how)
+    rmse, where = np.sqrt(2.0 * fit.loss), f"on 2^{polish_log2} points"
+    listed, more = lowest_minima(model, fit.theta, rmse, keep, scale, where, labels)
     x = points(polish_log2, "fresh")
     values = function(x)
-
     names = ("status", "gradient", "decrement", "min_eigenvalue", "box_hits")
-    certificate: dict[str, Any] = {name: _column([polished[k] for k in listed], name) for name in names}
     return PseudoTruths(
-        theta=ends[listed],
+        theta=fit.theta[listed],
         rmse=rmse[listed],
-        fresh_rmse=np.array([np.sqrt(np.mean((model.predict(ends[k], x) - values) ** 2)) for k in listed]),
-        **certificate,
+        fresh_rmse=np.array([np.sqrt(np.mean((model.predict(fit.theta[k], x) - values) ** 2)) for k in listed]),
+        **{name: getattr(fit, name)[listed] for name in names},
         start=labels[listed],
         scale=scale,
         dropped=dropped + more,
+        **record,
     )
 
 
