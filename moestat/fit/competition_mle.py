@@ -84,18 +84,15 @@ def maximum_likelihood(
         Atoms ``[W, v]``, see :class:`moestat.models.competition.Competition`.
     truth : array (k*, P), optional
         For the gain; no start may be equal to it.
-    box : float, default 20
-        Bound on the absolute value of weights.
-    variances : (float, float), default (1e-2, 1e2)
-        Bounds on the variances.
-    adam_steps : int, default 300
+    box, variances : float, (float, float)
+        Bounds on the absolute value of weights, and on the variances.
+    adam_steps : int
         Steps of Adam, on the first ``coarsest`` samples.
-    coarsest : int, default 2000
-    search_rounds : int, default 120
+    search_rounds : int
         Rounds of the local search, at most; 0 leaves it out.
-    kept : int, default 2
+    kept : int
         Most distinct points per replicate that go on to all samples, and to the local search.
-    hops : int, default 20
+    hops : int
         Most rounds in which points thrown out from the best one are searched from; they end when 12 came back.
 
     Returns

@@ -238,18 +238,8 @@ def expectation_maximisation(
 ) -> LikelihoodFit:
     """Run EM from every start, and return the end point with the largest likelihood of each replicate.
 
-    Parameters
-    ----------
-    x, y, starts : arrays (B, n, d), (B, n), (B, S, N, P)
-    truth : array (N*, P), optional
-        For the gain; no start may be equal to it.
-    tolerance, max_iterations, variances
-        See :func:`em`.
-
-    Returns
-    -------
-    LikelihoodFit
-        ``decrement`` is not computed: NaN. ``box_hits`` counts variances at their bounds.
+    Arguments are those of :func:`moestat.fit.softmax_mle.maximum_likelihood` and :func:`em`. In the result
+    ``decrement`` is not computed (NaN), and ``box_hits`` counts variances at their bounds.
     """
     model = SoftmaxGaussian(x.shape[-1])
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth, variances)

@@ -47,13 +47,13 @@ def sgd(
     epochs: int = 10,
     step: float = 0.1,
 ) -> Array:
-    r"""Run minibatch gradient descent on the squared error, all replicates and starts as one array program.
+    """Run minibatch gradient descent on the squared error, all replicates and starts as one array program.
+
+    A member that diverges comes back with entries that are not finite.
 
     Parameters
     ----------
-    x : array (R, n, d)
-        Samples of R replicates.
-    y : array (R, n)
+    x, y : arrays (R, n, d), (R, n)
     start : array (R, K, N, P) or (R, N, P)
         K starts per replicate (start rules, say), which share the replicate's samples and their order.
     batch_size : int
@@ -61,19 +61,9 @@ def sgd(
     order : sequence of R orders, optional
         Per replicate either its permutations of 0..n-1, an int array (epochs, n), or a generator that draws one per
         epoch. A replicate's result depends on its own order only. Not needed for full batches.
-    epochs : int, default 10
     step : float, default 0.1
         Of the mean of r^2 over the minibatch, as in PyTorch's ``MSELoss``: it is taken times the mean of 2 r df/dtheta.
-
-    Returns
-    -------
-    array like ``start``
-        A member that diverges comes back with entries that are not finite.
-
-    Notes
-    -----
-    In the isometric coordinates a gradient step is the gradient step on the full matrix A: the gradient of f in A is
-    symmetric, so descent on all d^2 entries moves the symmetric part just so and the rest not at all.
+        In the isometric coordinates it is the step on the full matrix A, whose antisymmetric part does not move.
     """
     n = _check(x, y, start, batch_size, epochs, step)
     xp = namespace(x, y, start)

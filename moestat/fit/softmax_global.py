@@ -57,21 +57,9 @@ def global_maximum(
 ) -> LikelihoodFit:
     """Fit softmax-gated Gaussian mixtures of experts, and search until the best point has been found again.
 
-    Parameters
-    ----------
-    x, y, starts : arrays (B, n, 1), (B, n), (B, S, N, 5)
-    truth, box, variances, kept
-        See :func:`moestat.fit.softmax_mle.maximum_likelihood`.
-    rounds : int
-        Most rounds of insertion, for fits of three experts or more.
-    enough : int
-        No further round for a data set of which so many have ended at the best point.
-
-    Returns
-    -------
-    LikelihoodFit
-        Of each data set the fit with the highest likelihood; ``start`` and ``start_log_likelihood`` are those of the
-        starts.
+    Arguments are those of :func:`moestat.fit.softmax_mle.maximum_likelihood`, for x (B, n, 1), and: at most ``rounds``
+    of insertion, for fits of three experts or more, and no further one for a data set of which ``enough`` have ended at
+    the best point. In the result ``start`` and ``start_log_likelihood`` are those of the starts.
     """
     how: dict[str, Any] = {"box": box, "variances": variances}
     first = maximum_likelihood(x, y, starts, truth=truth, kept=kept, **how)

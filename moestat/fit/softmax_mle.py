@@ -58,7 +58,7 @@ def maximum_likelihood(
     max_iterations: int = 300,
     kept: int = KEPT,
 ) -> LikelihoodFit:
-    """Fit softmax-gated Gaussian mixtures of experts.
+    """Fit softmax-gated Gaussian mixtures of experts; the gate of the last atom comes back as zero.
 
     Parameters
     ----------
@@ -67,23 +67,16 @@ def maximum_likelihood(
         Atoms ``[c, b, a, beta, v]``, see :class:`moestat.models.softmax_gaussian.SoftmaxGaussian`.
     truth : array (N*, P), optional
         For the gain; no start may be equal to it.
-    box : float, default 100
-        Bound on the absolute value of gate and mean coordinates; gates are measured against the last atom's.
-    variances : (float, float), default (1e-2, 1e2)
-        Bounds on the variances.
-    em_steps : int, default 5
+    box, variances : float, (float, float)
+        Bounds on the absolute value of gate (against the last atom's) and mean coordinates, and on the variances.
+    em_steps : int
         EM steps from each start, on the lowest rung, after which Newton's method takes over.
-    coarsest : int, default 2000
+    coarsest : int
         Fewest samples on the lowest rung.
-    max_iterations : int, default 300
+    max_iterations : int
         Newton steps per rung.
-    kept : int, default 2
+    kept : int
         Most distinct points per replicate that go on to the next rung.
-
-    Returns
-    -------
-    LikelihoodFit
-        With the gate of the last atom at zero.
     """
     model = SoftmaxGaussian(x.shape[-1])
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth, variances)

@@ -70,29 +70,21 @@ def identify(
     Parameters
     ----------
     expert : str or callable
-        "relu", "gelu", "tanh", "linear", "polynomial" (of ``power``); the import path "module:function" of an
+        "relu", "gelu", "tanh", "linear", "polynomial" (of degree ``power``); the import path "module:function" of an
         activation phi of one's own (:mod:`moestat.own`) for phi(a'x + beta); or a function E(x, eta) of points (m, d)
-        and parameters (size,) to values (m,). It should take complex ``eta`` where it is analytic, which makes its
-        derivatives exact; with real ones only they are good to some ten digits.
+        and ``parameters`` (their names) to values (m,). It should take complex ``eta`` where it is analytic, which
+        makes its derivatives exact; with real ones only they are good to some ten digits.
     score : {"full", "partial", "linear"}
         Fully quadratic, without b, or without A.
-    d : {1, 2}
-        Dimension of x. In d = 1 smooth functions are nearly dependent: prefer 2.
-    atoms : {1, 2}
-        Number of atoms in the families.
-    power : int
-        Degree of "polynomial".
+    d, atoms : {1, 2}
+        Dimension of x, and atoms in the families. In d = 1 smooth functions are nearly dependent: prefer 2.
     outer_scale : bool
         Whether a named expert carries an outer factor, lambda phi(a'x + beta).
-    parameters : tuple of str, optional
-        Names of a function's parameters; needed for a function.
     draw : callable, optional
         Draws a function's parameters from a generator; standard normal by default.
     order_zero : bool
         Whether the family of Definitions 1 and 3 holds E itself, as the proof of Theorem 1 needs it, or the orders 1
         and 2 alone, as printed.
-    seed : int
-        Seed of the drawn parameters.
 
     Examples
     --------
@@ -102,9 +94,7 @@ def identify(
     >>> for equation in linear.equations:
     ...     if equation.holds_for != "this expert":
     ...         print(equation)
-    F_{A c} = F_{b b}
-    F_{A beta} = F_{b a}
-    F_{b beta} = F_{c a}
+    F_{A c} = F_{b b} F_{A beta} = F_{b a} F_{b beta} = F_{c a}
     """
     if d not in (1, 2) or atoms not in (1, 2):
         raise ValueError(f"d is {d} and atoms is {atoms}; allowed are 1 and 2")

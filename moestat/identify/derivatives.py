@@ -41,22 +41,17 @@ class Parametric:
     """An expert whose derivatives can be had."""
 
     names: tuple[str, ...]  #: Names of its parameters.
-    #: callable (x, eta) -> (Jet, usable points, relative error)
-    jet: Callable[[np.ndarray, np.ndarray], tuple[Jet, np.ndarray, float]]
+    jet: Callable[[np.ndarray, np.ndarray], tuple[Jet, np.ndarray, float]]  #: And usable points, relative error.
     two_layer: bool  #: Whether it is (lambda) phi(a'x + beta) with parameters a, beta (, lambda).
     scaled: int  #: Number of parameters, from the first, that the expert phi(a'x + beta) may be homogeneous in.
-
-
-def _tanh(h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    t = np.tanh(h)
-    slope = 1.0 - t * t
-    return t, slope, -2.0 * t * slope
 
 
 def activation(name: str, power: int, h: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return phi, phi' and phi'' of a named expert at h."""
     if name == "tanh":
-        return _tanh(h)
+        t = np.tanh(h)
+        slope = 1.0 - t * t
+        return t, slope, -2.0 * t * slope
     return experts.activation(name, h, power=power, order=2)
 
 

@@ -49,9 +49,13 @@ class Evaluator:
 
     def _once(self, kind: str, specs: tuple[Placement, ...], number: int) -> Family | None:
         rng = streams.generator(self.seed, streams.key(use="identify"), number, "parameters")
-        x = self._points(rng)
+        x = RANGE * (2.0 * qmc.Sobol(self.d, rng=rng).random_base2(POINTS_LOG2) - 1.0)
         drawn = [self._atom(rng) for _ in range(2)]
-        atoms = [self._place(drawn, spec) for spec in specs]
+        atoms = []
+        for spec in specs:
+            gate, eta = drawn[spec.gate], drawn[spec.eta].eta.copy()
+            eta[: self.model.scaled] *= spec.eta_factor
+            atoms.append(Atom(np.asarray(spec.gate_factor * gate.gate), spec.c_factor * gate.c, eta))
         jets, usable, error = [], np.ones(len(x), dtype=bool), 0.0
         for atom in atoms:
             jet, good, inexact = self.model.jet(x, atom.eta)
@@ -81,10 +85,6 @@ class Evaluator:
         of_expert = null[[r.holds_for != "every expert" for r in relations]] if len(null) else null
         return Family(structure, relations, harm(null), harm(of_expert))
 
-    def _points(self, rng: np.random.Generator) -> np.ndarray:
-        points: np.ndarray = RANGE * (2.0 * qmc.Sobol(self.d, rng=rng).random_base2(POINTS_LOG2) - 1.0)
-        return points
-
     def _atom(self, rng: np.random.Generator) -> Atom:
         size = gate_monomials(np.zeros((1, self.d)), self.score).shape[1]
         gate = np.asarray(0.5 * rng.standard_normal(size))
@@ -97,11 +97,6 @@ class Evaluator:
             eta[: self.d] *= rng.uniform(0.8, 1.5) / np.linalg.norm(eta[: self.d])
             eta[self.d] = np.clip(eta[self.d], -0.7, 0.7)
         return Atom(gate, c, eta)
-
-    def _place(self, drawn: list[Atom], spec: Placement) -> Atom:
-        gate, eta = drawn[spec.gate], drawn[spec.eta].eta.copy()
-        eta[: self.model.scaled] *= spec.eta_factor
-        return Atom(np.asarray(spec.gate_factor * gate.gate), spec.c_factor * gate.c, eta)
 
     def _substitute(
         self, kind: str, atoms: list[Atom], x: np.ndarray, rng: np.random.Generator, keep_layers: bool

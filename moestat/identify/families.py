@@ -73,22 +73,10 @@ def gate_derivatives(score: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
 def family(
     kind: str, atoms: list[Atom], jets: list[Jet], x: np.ndarray, score: str, names: tuple[str, ...]
 ) -> tuple[np.ndarray, list[Label]]:
-    """Evaluate a family at points.
+    """Evaluate a family ("first", "strong", "printed", "second") at points x (m, d).
 
-    Parameters
-    ----------
-    kind : {"first", "strong", "printed", "second"}
-    jets : list of Jet
-        Derivatives of the expert at the atoms' eta and at the points.
-    x : array (m, d)
-    score : {"full", "partial", "linear"}
-    names : tuple of str
-        Names of the expert's parameters.
-
-    Returns
-    -------
-    columns : array (m, functions)
-    labels : list of Label
+    ``jets`` are the derivatives of the expert, whose parameters have the ``names``, at the atoms' eta and at the
+    points. Returns the columns (m, functions) and their labels.
     """
     d = x.shape[1]
     monomials, gate = gate_monomials(x, score), gate_names(d, score)

@@ -19,22 +19,10 @@ from moestat.identify.families import Label
 def distance_to_harm(null: np.ndarray, labels: list[Label], parameters: tuple[str, ...], lengths: np.ndarray) -> float:
     """Return how far the relations are from one whose second-order part is positive semidefinite.
 
-    Parameters
-    ----------
-    null : array (r, k)
-        A basis of the relations.
-    labels : list of k labels
-        Functions that are not taken at (A, b) = 0 count through their first-order coefficients alone.
-    parameters : tuple of str
-        Parameters that the second derivatives are taken in.
-    lengths : array (k,)
-        Root mean squares of the functions; they set the units of the parameters.
-
-    Returns
-    -------
-    float
-        0 if there is such a relation; otherwise the least Frobenius norm of the negative part among relations whose
-        second-order parts have trace 1 (infinite if there is none).
+    It is 0 if there is such a relation; otherwise the least Frobenius norm of the negative part among relations whose
+    second-order parts, in the ``parameters``, have trace 1 (infinite if there is none). ``null`` (r, k) is a basis of
+    the relations among k functions; those that are not taken at (A, b) = 0 count through their first-order coefficients
+    alone. Their root mean squares, ``lengths`` (k,), set the units of the parameters.
     """
     if not len(null):
         return np.inf

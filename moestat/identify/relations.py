@@ -19,9 +19,7 @@ class Relation:
     """A linear relation among functions: sum of coefficient times function = 0."""
 
     terms: tuple[tuple[float, str], ...]  #: Coefficients and labels; the leading function has the coefficient 1.
-    #: "every expert", "every phi(a'x + beta)" or "this expert": how much of the expert it needs; at the parameters that
-    #: were drawn.
-    holds_for: str
+    holds_for: str  #: "every expert", "every phi(a'x + beta)" or "this expert", at the parameters that were drawn.
     residual: float  #: Root mean square of the sum, relative to the terms.
     #: Whether its second-order part is semidefinite, or vanishes: whether it does harm by itself
     #: (:mod:`moestat.identify.positivity`); a combination of relations may do harm where none of them does.
@@ -38,30 +36,21 @@ class Decomposition:
 
     #: (k,), of all functions, each scaled to unit length (functions that vanish stay 0), over the largest.
     singular_values: np.ndarray
-    #: functions, distinct: Number of functions, and of those that neither vanish nor are proportional to an earlier
-    #: one.
     functions: int
-    distinct: int
+    distinct: int  #: Functions that neither vanish nor are proportional to an earlier one.
     rank: int
     #: Smallest singular value of the distinct functions that counts as positive over the largest that does not (over
     #: the tolerance, where there is none).
     gap: float
     zero: list[int]  #: Functions that vanish.
-    #: list of (int, int, float): (i, j, t): function i is t times the earlier function j.
-    proportional: list[tuple[int, int, float]]
+    proportional: list[tuple[int, int, float]]  #: (i, j, t): function i is t times the earlier function j.
     null: np.ndarray  #: (relations, functions), coefficients of the relations with three or more terms.
 
 
 def decompose(columns: np.ndarray, order: np.ndarray, tolerance: float) -> Decomposition:
-    """Find the dependencies among columns.
+    """Find the dependencies among columns (m, k), solved for the functions of high order (k,), where there is a choice.
 
-    Parameters
-    ----------
-    columns : array (m, k)
-    order : array (k,)
-        Order of each derivative; relations are solved for functions of high order.
-    tolerance : float
-        Singular values below this multiple of the largest count as zero.
+    Singular values below ``tolerance`` times the largest count as zero.
     """
     length = np.sqrt(np.mean(columns**2, axis=0))
     present = length > tolerance * np.max(length)
@@ -108,7 +97,7 @@ def _sparse(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
     return min(forms, key=np.count_nonzero)
 
 
-def coefficient_name(value: float, quantities: dict[str, float]) -> str:
+def _name(value: float, quantities: dict[str, float]) -> str:
     """Name a coefficient: a small fraction, a known quantity, or the number."""
     fraction = Fraction(value).limit_denominator(6)
     if fraction != 0 and abs(fraction) <= 12 and abs(float(fraction) - value) < 1e-7 * abs(value):
@@ -125,7 +114,7 @@ def write(terms: list[tuple[float, str]], quantities: dict[str, float]) -> str:
     (_, lead), *others = terms
     right = ""
     for value, label in others:
-        name = coefficient_name(-value, quantities)
+        name = _name(-value, quantities)
         minus, name = name.startswith("-"), name.removeprefix("-")
         sign = ("-" if minus else "") if not right else (" - " if minus else " + ")
         right += f"{sign}{'' if name == '1' else name + ' '}{label}"

@@ -53,9 +53,8 @@ class Identification:
     verdict: str
     #: Whether the expert would be strong if the relations that every expert has were left out.
     strong_but_for_gate: bool
-    #: first, strong: Families of Definitions 2 (4) and 1 (3) at generic parameters of ``atoms`` atoms.
-    first: Family
-    strong: Family
+    first: Family  #: Of Definition 2 (4), at generic parameters of ``atoms`` atoms.
+    strong: Family  #: Of Definition 1 (3).
     #: Partial differential equations of F of order up to 2 at one generic atom: (8) for a linear expert.
     equations: tuple[Relation, ...]
     #: First derivatives at special, distinct parameters (those at which the expert has derivatives).
@@ -80,18 +79,14 @@ class Identification:
             s = family.structure
             lines.append(f"  {name}: {s.functions} functions, {s.distinct} distinct, rank {s.rank}, gap {s.gap:.1e}")
         if self.verdict == "weak":
-            own = (
-                "the gate's own relations, which every expert has"
-                if self.strong_but_for_gate
-                else "the expert's relations"
-            )
+            of_gate = "the gate's own relations, which every expert has"
+            own = of_gate if self.strong_but_for_gate else "the expert's relations"
             lines.append(f"  not strongly identifiable because of {own}")
-        if self.strong.relations:
-            lines.append("  relations of the strong family, (0) meaning at (A, b) = 0:")
-            lines += [f"    {r}   [{r.holds_for}]" for r in self.strong.relations]
-        if self.equations:
-            lines.append("  differential equations of F at a generic atom:")
-            lines += [f"    {r}   [{r.holds_for}]" for r in self.equations]
+        for title, relations in (
+            ("relations of the strong family, (0) meaning at (A, b) = 0", self.strong.relations),
+            ("differential equations of F at a generic atom", self.equations),
+        ):
+            lines += [f"  {title}:"] * bool(relations) + [f"    {r}   [{r.holds_for}]" for r in relations]
         lines += [f"  fails at distinct parameters with {name}" for name in self.fails_at]
         rate = {name: "none guaranteed" if v is None else f"n^{v:g}" for name, v in self.exponents.items()}
         lines.append("  rates: " + ", ".join(f"{name} {text}" for name, text in rate.items()))

@@ -29,28 +29,18 @@ def table(
 ) -> pd.DataFrame:
     """Check several experts under several scores, and tabulate what each definition says.
 
-    Parameters
-    ----------
-    experts : str, function or sequence of these
-        As for :func:`moestat.identify.identify`; ``"polynomial 2"`` is a polynomial of degree 2.
-    d, atoms, seed : int
-        As for :func:`moestat.identify.identify`.
-
-    Returns
-    -------
-    DataFrame
-        One row per expert, score and regime: the ``definition`` that the regime's theorem needs, whether the expert
-        ``holds`` it ("yes", "no", "undecided"), the shortest relation between derivatives that breaks it
-        (``broken by``, with whom it holds for if not for this expert alone), and the exponent of n that follows for
-        each block of the parameters, "none" where no rate follows.
+    Arguments are those of :func:`moestat.identify.identify`; ``"polynomial 2"`` is a polynomial of degree 2. There is
+    one row per expert, score and regime: the ``definition`` that the regime's theorem needs, whether the expert
+    ``holds`` it ("yes", "no", "undecided"), the shortest relation between derivatives that breaks it (``broken by``,
+    with whom it holds for if not for this expert alone), and the exponent of n that follows for each block, "none"
+    where no rate follows.
 
     Examples
     --------
     >>> table(["linear"], scores=["full"], d=1, atoms=1)[["regime", "holds", "broken by", "b"]]
                        regime holds       broken by     b
-    0                   dense   yes                  -0.5
-    1  sparse, exactly fitted    no  F_{a a}(0) = 0  none
-    2  sparse, over-specified    no  F_{a a}(0) = 0  none
+    0                   dense   yes                  -0.5 1  sparse, exactly fitted    no  F_{a a}(0) = 0  none 2
+    sparse, over-specified    no  F_{a a}(0) = 0  none
     """
     rows = []
     several = [experts] if isinstance(experts, str) or callable(experts) else experts

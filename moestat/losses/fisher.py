@@ -49,18 +49,9 @@ class FisherLine:
 
 @takes_float64("theta", "x_points")
 def information(model: Model, theta: np.ndarray, x_points: np.ndarray) -> np.ndarray:
-    """Return the mean of grad f grad f' over points.
+    """Return the mean of grad f grad f' over points (m, d), (N P, N P), atoms in turn.
 
-    Parameters
-    ----------
-    theta : array (N, P)
-    x_points : array (m, d)
-        Points that stand for the distribution of X; use at least 2**16 quasi-random ones.
-
-    Returns
-    -------
-    array (N P, N P)
-        Atoms in turn.
+    The points stand for the distribution of X; use at least 2**16 quasi-random ones.
     """
     m = x_points.shape[0]
     total = np.zeros((theta.size, theta.size))
@@ -77,16 +68,7 @@ def information(model: Model, theta: np.ndarray, x_points: np.ndarray) -> np.nda
 def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_variance: float) -> FisherLine:
     """Return the expected losses of asymptotically normal least squares with the true number of atoms.
 
-    Parameters
-    ----------
-    model : Model
-        The true model.
-    theta : array (N*, P)
-        The truth.
-    x_points : array (m, d)
-        Points that stand for the distribution of X; use at least 2**16 quasi-random ones.
-    noise_variance : float
-        v > 0.
+    ``theta`` (N*, P) is the truth, ``x_points`` (m, d) as in :func:`information`, and the noise variance positive.
     """
     if x_points.shape[0] < theta.size:
         raise ValueError(f"{x_points.shape[0]} points cannot show the information of {theta.size} coordinates")

@@ -12,17 +12,10 @@ ROWS = 4096  #: Points per chunk: fixed, so that no result depends on the batch.
 
 @takes_float64("fitted", "f_truth", "x_points")
 def rmse(model: Model, fitted: Array, f_truth: Array, x_points: Array) -> Array:
-    """Return the root mean squared error of the fitted function on given points, (...).
+    """Return the root mean squared error (...) of fitted functions (..., N, P), from the values (m,) of the true one.
 
-    Use at least 2**16 fixed quasi-random points: one ReLU atom at the edge of the parameter box makes spikes that
-    fewer points miss or exaggerate.
-
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    f_truth : array (m,)
-        Values of the true function.
-    x_points : array (m, d)
+    Use at least 2**16 fixed quasi-random points (m, d): one ReLU atom at the edge of the parameter box makes spikes
+    that fewer points miss or exaggerate.
     """
     m = x_points.shape[0]
     if f_truth.shape != (m,):

@@ -51,20 +51,12 @@ def _check(fitted: Array, truth: Array, model: Competition | SoftmaxGaussian) ->
 
 @takes_float64("fitted", "truth")
 def competition_losses(fitted: Array, truth: Array, model: Competition) -> dict[str, Array]:
-    r"""Return every distance of a competition-gated mixture to the truth.
+    """Return every distance of a competition-gated mixture (..., k, P) to the truth (k*, P), k* <= k, each (...).
 
-    Parameters
-    ----------
-    fitted : array (..., k, P)
-    truth : array (k*, P), k* <= k
-
-    Returns
-    -------
-    dict of arrays (...)
-        ``D``: equation (9), the sum of the K largest cell sums of ||dW|| + |dv|, which is the maximum over the
-        K-subsets of cells; K of the model. ``D_weights``, ``D_variances``: the same with one of the two terms.
-        ``matched``, ``matched_weights``, ``matched_variances``: sums over the best one-to-one pairing (for both terms,
-        or for one). ``empty_cells``: how many true atoms have no fitted atom in their cell: D does not see them.
+    ``D``: equation (9), the sum of the K largest cell sums of ||dW|| + |dv|, which is the maximum over the K-subsets of
+    cells; K of the model. ``D_weights``, ``D_variances``: the same with one of the two terms. ``matched``,
+    ``matched_weights``, ``matched_variances``: sums over the best one-to-one pairing (for both terms, or for one).
+    ``empty_cells``: how many true atoms have no fitted atom in their cell: D does not see them.
     """
     _check(fitted, truth, model)
     if model.active > truth.shape[0]:

@@ -14,20 +14,10 @@ STEPS = 64  # of bisection; the bracket asinh(slope) in [-40, 40] then shrinks b
 
 
 def merge_cost(vectors: np.ndarray, price: np.ndarray, used: np.ndarray, target: np.ndarray, kind: str) -> np.ndarray:
-    r"""Return the least cost of moving vectors so that they add up to ``target``, (...).
+    """Return the least cost of moving vectors (..., k, E) so that they add up to ``target`` (..., E), an array (...).
 
-    Parameters
-    ----------
-    vectors : array (..., k, E)
-        Zero where not ``used``.
-    price : array (..., k)
-        Cost of moving a vector by one unit.
-    used : bool array (..., k)
-        At least one along the last axis.
-    target : array (E,) or (..., E)
-    kind : {"linear", "relu"}
-        "linear": the moved vectors may be any that add up to the target; "relu": they must be non-negative multiples
-        of it.
+    ``price`` (..., k) is the cost of moving one by a unit; of those that are ``used`` there is at least one, the others
+    are zero. For "linear" the moved vectors may be any, for "relu" they must be non-negative multiples of the target.
     """
     if kind == "linear":
         cost: np.ndarray = np.min(np.where(used, price, np.inf), axis=-1) * norm(np.sum(vectors, axis=-2) - target)

@@ -34,16 +34,10 @@ def sandwich_line(
 
     Parameters
     ----------
-    model : Model
-        The model that is fitted.
     theta : array (N, P)
-        The population minimiser.
-    x_points : array (m, d)
-        Points that stand for the distribution of X; best those on which ``theta`` is the minimiser.
-    target : array (m,)
-        The true function there.
-    noise_variance : float
-        v > 0.
+        The population minimiser of the fitted model.
+    x_points, target : arrays (m, d), (m,)
+        Points that stand for the distribution of X, best those on which ``theta`` is the minimiser, and the truth there.
     box : float
         Coordinates on it, with the gradient pushing outwards, do not move.
 

@@ -189,22 +189,12 @@ def _lsm(k: Comparison) -> Array:
 
 
 def blocks(fitted: Array, truth: Array, model: Model) -> dict[str, Array]:
-    """Return the errors by block and by kind of true atom, for tables of parameter rates.
+    """Return the errors by block and by kind of true atom, each (...), for tables of parameter rates.
 
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P)
-        One measure.
-
-    Returns
-    -------
-    dict of arrays (...)
-        ``"A_over"``, ``"A_exact"``, and so for b, c, eta: the sum of the norms of the block's error over the atoms in
-        cells of that kind; blocks that the score does not have are left out. ``"weight_over"`` and
-        ``"weight_exact"``: sums of | sum of the weights of a cell - true weight |. ``"cells_over"``,
-        ``"cells_exact"``, ``"cells_empty"``: numbers of cells with two or more, one and no atoms. A sum over no cell
-        is 0.
+    ``"A_over"``, ``"A_exact"``, and so for b, c, eta: the sum of the norms of the block's error over the atoms in cells
+    of that kind; blocks that the score does not have are left out. ``"weight_over"`` and ``"weight_exact"``: sums of |
+    sum of the weights of a cell - true weight |. ``"cells_over"``, ``"cells_exact"``, ``"cells_empty"``: numbers of
+    cells with two or more, one and no atoms. A sum over no cell is 0. ``truth`` is one measure (N*, P).
     """
     k = compare(fitted, truth, model)
     xp = namespace(k.size)
