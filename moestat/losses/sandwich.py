@@ -37,7 +37,7 @@ def sandwich_line(
     theta : array (N, P)
         The population minimiser of the fitted model.
     x_points, target : arrays (m, d), (m,)
-        Points that stand for the distribution of X, best those on which ``theta`` is the minimiser, and the truth there.
+        Points that stand for the law of X, best those on which ``theta`` is the minimiser, and the truth there.
     box : float
         Coordinates on it, with the gradient pushing outwards, do not move.
 

@@ -6,7 +6,6 @@ An atom is a row of P = Q + E numbers: gate coordinates first (see :mod:`moestat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,10 +16,9 @@ from scipy.optimize import linear_sum_assignment
 from moestat import own
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.models import experts, gates
+from moestat.models.blocks import row_blocks
 from moestat.models.experts import Smoothing
 from moestat.models.gates import Score
-
-ROWS = 2048  #: Samples per chunk. Fixed, so that no result depends on how many replicates are computed together.
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,9 @@ class Model:
             Smoothing of the ReLU, see :func:`moestat.models.experts.activation`.
         """
         xp = namespace(theta, x)
-        return xp.concat([self._forward(theta, part, tau, 0)[0] for part, _ in _chunks(x)], axis=-1)
+        return xp.concat(
+            [self._forward(theta, x[..., rows, :], tau, 0)[0] for rows in row_blocks(x.shape[-2])], axis=-1
+        )
 
     def weights(self, theta: Array) -> Array:
         """Return the weights w_i of the mixing measure: exp(c_i) for the softmax, g(c_i) for other gates g, (..., N).
@@ -159,8 +159,8 @@ class Model:
         xp = namespace(theta, x, y)
         n = x.shape[-2]
         loss = grad = None
-        for part, rows in _chunks(x):
-            f, (g, *turns), (phi, slope), q, e = self._forward(theta, part, tau, 1)
+        for rows in row_blocks(n):
+            f, (g, *turns), (phi, slope), q, e = self._forward(theta, x[..., rows, :], tau, 1)
             r = f - y[..., rows]
             u = gates.output_slopes(self.gate, g, phi, f, *turns) * r[..., None, :]
             v = g * slope * r[..., None, :]
@@ -199,13 +199,6 @@ class Model:
         h = theta[..., self.gate_size :] @ e
         phi = experts.activation(self.expert, h, tau=tau, power=self.power, order=order)
         return xp.sum(g[0] * phi[0], axis=-2), g, phi, q, e
-
-
-def _chunks(x: Array) -> Iterator[tuple[Array, slice]]:
-    n = x.shape[-2]
-    for start in range(0, n, ROWS):
-        rows = slice(start, min(start + ROWS, n))
-        yield x[..., rows, :], rows
 
 
 @lru_cache(maxsize=1024)

@@ -21,8 +21,7 @@ import xarray as xr
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
 from moestat.rates import bends
-from moestat.rates.estimate import Estimate, interval, slopes
-from moestat.rates.log_means import bootstrap, of_log_means
+from moestat.rates.estimate import Estimate, bootstrap, mean_interval, of_log_means, replicate_slopes
 
 DECADE = 10.0
 MIN_SIZES = 4
@@ -285,7 +284,7 @@ def fit_array(
         reasons.append(f"{count} complete replicates give no interval; at least 2 are needed.")
     values = values[:, complete]
     x, logs = np.log(sizes), np.log(values)
-    each = slopes(x, logs)
+    each = replicate_slopes(x, logs)
     middle = 0.5 * (x[0] + x[-1]) if x.size else np.nan
     halves = (x <= middle + 1e-9, x >= middle)  # a size in the middle belongs to the lower half, whatever rounding says
     change = np.full(each.size, np.nan)  # of the local slope per decade, from a quadratic in the log size
@@ -295,11 +294,11 @@ def fit_array(
         square = u**2 - lower @ np.linalg.lstsq(lower, u**2, rcond=None)[0]
         change = 2 * np.log(10) * (square @ logs) / (square @ square)
     estimates = []
-    for samples in (each, *(slopes(x[half], logs[half]) for half in halves), change):
-        mean, se, low, high = map(float, interval(samples, level))
+    for samples in (each, *(replicate_slopes(x[half], logs[half]) for half in halves), change):
+        mean, se, low, high = map(float, mean_interval(samples, level))
         estimates.append(Estimate(mean, low, high, se=se))
     rate, first, last, curvature = estimates
-    local, local_se, *_ = interval(np.diff(logs, axis=0) / np.diff(x)[:, None], level)
+    local, local_se, *_ = mean_interval(np.diff(logs, axis=0) / np.diff(x)[:, None], level)
     turn = ""
     if (curvature.low > 0 or curvature.high < 0) and abs(curvature.value) >= bends.STILL:
         turn = bends.turn(first, last, local)
