@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moestat.fit import active_set
-from moestat.fit.active_set import put, spread, take
 
 
 class Pair(NamedTuple):
@@ -69,20 +68,3 @@ def test_every_member_ends_as_alone_in_its_own_place_and_works_no_longer(xp, sta
     assert np.asarray(result.rounds).tolist() == counts
     np.testing.assert_array_equal(np.asarray(result.at.double), 2.0 * np.asarray(result.at.value))
     assert sizes == [sum(count > k for count in counts) for k in range(max(counts, default=0))]
-
-
-@pytest.mark.parametrize("xp", [np, strict])
-@given(where=st.lists(st.booleans(), min_size=1, max_size=8))
-def test_what_is_put_is_where_it_was_taken(xp, where):
-    where = np.array(where)
-    old, new = np.arange(2.0 * len(where)).reshape(-1, 2), -1.0 - np.arange(2.0 * where.sum()).reshape(-1, 2)
-    expected = old.copy()
-    expected[where] = new
-    result = put(*(xp.asarray(v) for v in (old, new, where)))
-    np.testing.assert_array_equal(np.asarray(result), expected)
-    positions = xp.asarray(np.flatnonzero(where))
-    np.testing.assert_array_equal(np.asarray(take({"a": {"b": result}}, positions)["a"]["b"]), new)
-    flags = np.arange(where.sum()) % 2 == 0
-    expected_flags = np.zeros(len(where), dtype=bool)
-    expected_flags[where] = flags
-    np.testing.assert_array_equal(np.asarray(spread(xp.asarray(flags), xp.asarray(where))), expected_flags)
