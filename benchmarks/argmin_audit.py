@@ -25,7 +25,7 @@ from moestat.fit.global_search import Budget, global_search
 from moestat.runner import begin
 from moestat.runner.request import Request
 from moestat.streams import generator
-from studies.sigmoid_attention.parts import regression, regression_targets
+from studies.sigmoid_attention.parts import regression_starts, regression_targets
 from studies.sigmoid_attention.parts.regression_scores import score
 from studies.sigmoid_attention.parts.regression_settings import Settings
 
@@ -47,7 +47,7 @@ def again(cell: Cell, record: xr.Dataset, replicate: int, times: float) -> dict[
     settings = Settings(**cell.settings)
     problem, n = settings.problem, settings.n
     target = regression_targets.target_of(problem, cell.study_seed)
-    x, y = regression._draw(cell, settings, problem, target, [replicate])
+    x, y = regression_starts.data(cell, settings, problem, target, [replicate])
     other = global_search(
         problem.fitted,
         x[0],

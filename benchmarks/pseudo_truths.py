@@ -18,7 +18,7 @@ from dataclasses import replace
 from moestat.fit.global_search import Budget
 from moestat.runner.begin import make_plan
 from moestat.runner.request import Request
-from studies.sigmoid_attention.parts import regression, regression_pseudo_truths, shipped_targets
+from studies.sigmoid_attention.parts import regression, regression_pseudo_truths
 from studies.sigmoid_attention.parts.regression_settings import Settings
 
 SEED = 20260101
@@ -40,7 +40,7 @@ def search(expert: str) -> None:
         f"{expert}: rmse {arrays['rmse']}, found {arrays['best_found']:.0f} times of {arrays['best_searched']:.0f}, "
         f"{arrays['best_distinct']:.0f} minima, chance of a lower one {arrays['best_lower_left']:.2f}"
     )
-    print(shipped_targets.save(identity, arrays))
+    print(regression_pseudo_truths.ship(identity, arrays))
 
 
 def keep(study: str, preset: str) -> None:
@@ -51,7 +51,10 @@ def keep(study: str, preset: str) -> None:
         for identity in regression.prerequisites(planned.cell)
     }
     for identity in identities.values():
-        print(shipped_targets.save(identity, regression_pseudo_truths.compute_pseudo_truths(identity)), flush=True)
+        print(
+            regression_pseudo_truths.ship(identity, regression_pseudo_truths.compute_pseudo_truths(identity)),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -1,15 +1,13 @@
-"""The constructed transformer and the trained one beside plain PyTorch.
+"""The constructed transformer, and the trained one beside plain PyTorch.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/task_routing.py            # about 60 CPU seconds
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/task_routing.py --large    # also 20x5x200 and 40x5x200
 
-Construction: build the weights of Theorem 4.2 and check every prefix (up to 50 000), beside a textbook transformer in
-PyTorch with the same weights written out, which reads every sentence once and so sees the same prefixes (routing, and
-probability of the valid next tokens; float64). Training: one step (64 sentences, 5 experts, router loss) beside the
-same layer differentiated by autograd, which is what the training did before, and beside ``nn.MultiheadAttention``, a
-loop over experts and ``cross_entropy``. The floor is the three products of tokens, vocabulary and width that every step
-has (logits, and their gradient in both factors), without anything else. Best of five rounds, in which all take turns;
-CPU milliseconds of the process, one thread.
+Construction: build the weights of Theorem 4.2 and check every prefix (up to 50 000; float64). Training: one step (64
+sentences, 5 experts, router loss) beside the same layer differentiated by autograd, and beside
+``nn.MultiheadAttention``, a loop over experts and ``cross_entropy``. The floor is the three products of tokens,
+vocabulary and width that every step has (logits, and their gradient in both factors), without anything else. Best of
+five rounds, in which all take turns; CPU milliseconds of the process, one thread.
 """
 
 from __future__ import annotations
@@ -27,19 +25,17 @@ from threadpoolctl import threadpool_limits
 from moestat.training.vocabulary_loss import linear_cross_entropy
 from studies.task_routing.parts.construction.build import build
 from studies.task_routing.parts.construction.check import check
-from studies.task_routing.parts.construction.full import full_weights
-from studies.task_routing.parts.construction.model import Construction
-from studies.task_routing.parts.knowledge import Knowledge
 from studies.task_routing.parts.knowledge_synthetic import synthetic
+from studies.task_routing.parts.task_training import Settings
 from studies.task_routing.parts.task_transformer import Shape, TaskTransformer
-from studies.task_routing.parts.transformer_training import Training, train
+from studies.task_routing.parts.transformer_training import train
 
 RESULTS = Path(__file__).parent / "results" / "task_routing.json"
 
 
-def construction(size: tuple[int, int, int], *, plain: bool) -> dict[str, float]:
+def construction(size: tuple[int, int, int]) -> dict[str, float]:
     knowledge = synthetic(np.random.default_rng(0), *size)
-    assert len(knowledge.prefixes)  # enumerated once, for both
+    assert len(knowledge.prefixes)  # enumerated before the time is taken
     begin = time.process_time()
     built = build(knowledge, np.random.default_rng(1))
     row = {"build_s": time.process_time() - begin}
@@ -49,50 +45,7 @@ def construction(size: tuple[int, int, int], *, plain: bool) -> dict[str, float]
     row["per_second"] = len(found.prefixes) / row["check_s"]
     assert not found.low_mass.any()
     assert not found.misrouted.any()
-    if plain:
-        begin = time.process_time()
-        bad = textbook(built, knowledge)
-        row["torch_s"] = time.process_time() - begin
-        row["ratio"] = row["torch_s"] / row["check_s"]
-        assert bad == 0
     return row
-
-
-@torch.no_grad()
-def textbook(built: Construction, knowledge: Knowledge, chunk: int = 256) -> int:
-    """Count wrong prefixes with a plain transformer; every sentence is read once, all positions at a time."""
-    weights = full_weights(built)
-    tensor = torch.from_numpy
-    heads = [[tensor(part) for part in (h.query, h.key, h.value, h.output)] for h in weights.heads]
-    networks = [[tensor(part) for part in (n.first, n.bias, n.second)] for n in weights.networks]
-    embedding, positions = tensor(weights.embedding), tensor(weights.positions)
-    router, unembedding = tensor(weights.router), tensor(weights.unembedding)
-    sentences, prefixes = knowledge.sentences, knowledge.prefixes
-    valid = torch.zeros(len(prefixes), len(knowledge.vocabulary), dtype=torch.bool)
-    valid[np.repeat(np.arange(len(prefixes)), np.diff(prefixes.valid_start)), prefixes.valid_token] = True
-    compatible = tensor(prefixes.compatible)
-    steps = knowledge.max_length - 1
-    future = torch.ones(steps, steps, dtype=torch.bool).triu(1)
-    bad = 0
-    for start in range(0, len(sentences.length), chunk):
-        tokens = np.maximum(sentences.tokens[start : start + chunk, :steps], 0)
-        where = knowledge.prefix_of[start : start + chunk].reshape(-1)
-        a = embedding[tensor(tokens)] + positions[:steps]
-        out = a
-        for query, key, value, mix in heads:
-            scores = ((a @ query) @ (a @ key).transpose(1, 2)).masked_fill(future, float("-inf"))
-            out = out + scores.softmax(-1) @ (a @ value) @ mix
-        z = out.reshape(-1, out.shape[-1])[where >= 0]
-        rows = tensor(where[where >= 0])
-        expert = (z @ router).argmax(-1)
-        y = z.clone()
-        for k, (first, bias, second) in enumerate(networks):
-            mine = expert == k
-            y[mine] += torch.relu(z[mine] @ first + bias) @ second
-        p = (y @ unembedding.t()).softmax(-1)
-        mass = (p * valid[rows]).sum(-1)
-        bad += int((mass <= 1 - built.epsilon).sum()) + int((~compatible[rows, expert]).sum())
-    return bad
 
 
 class Plain(torch.nn.Module):
@@ -175,7 +128,7 @@ def training(tasks: int, pairs: int, steps: int) -> dict[str, float]:
     rows = np.arange(64 * steps)
     tokens, length, task = (part[rows] for part in (sentences.tokens, sentences.length, sentences.task))
     shape = Shape(len(knowledge.vocabulary), knowledge.max_length, experts=5)
-    plan = Training(epochs=1, loss="router")
+    plan = Settings(epochs=1, loss="router")
 
     def model() -> TaskTransformer:
         return TaskTransformer(shape, np.random.default_rng(1))
@@ -206,7 +159,7 @@ def main() -> None:
         sizes = [(5, 3, 20), (10, 5, 50)] + ([(20, 5, 200), (40, 5, 200)] if options.large else [])
         for size in sizes:
             name = "x".join(map(str, size))
-            result[name] = construction(size, plain=size[0] <= 10)
+            result[name] = construction(size)
             print(name, {k: round(v, 3) for k, v in result[name].items()}, flush=True)  # type: ignore[attr-defined]
         for tasks, pairs in ((10, 60), (10, 200), (40, 200)):
             name = f"step, {tasks} tasks of {pairs}"

@@ -6,11 +6,11 @@
 A mark is a comment, which no reader of the page sees, behind a number, a number with its interval or half-width, a
 count or a verdict:
 
-    slower by 0.35<!-- = sigmoid_vs_softmax faster-relu-sgd-root -->
+    steeper by 0.207<!-- = sigmoid_vs_softmax split-softmax-relu * -1 -->
     0.973 [0.970, 0.976]<!-- = task_routing/ten favourite -->
     2.2 points [0.3, 4.1]<!-- = expert_count/paper few-mlp-4 -->, *supported*<!-- = expert_count/paper few-mlp-4 -->
     falls by 0.52 ± 0.03<!-- = softmax_gaussian slope D1 arm=exact * -1 -->
-    16 of 20<!-- = mot_specialisation count covered arm=m8 -->
+    16 of 20<!-- = mot_assumed_regime count after_all_covered arm=stated stage=I -->
 
 It names a study, its preset (``quick`` if none is named), and a claim by its id, or else what is to be computed:
 ``mean``, ``median``, ``min``, ``max`` of a variable, ``count`` of the replicates in which it is not zero, or the
@@ -40,7 +40,12 @@ from moestat.runner import records, results
 from moestat.study.spec import Scale
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "findings").glob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "findings").glob("*.md")),
+    *sorted((ROOT / "studies").glob("*/README.md")),
+)
 
 MARK = re.compile(r"<!--\s*=\s*([\w-]+)(?:/([\w-]+))?\s+([^>]+?)\s*-->")
 EVERY = "<!-- every interval is marked -->"

@@ -17,9 +17,8 @@ import pytest
 from moestat import bounded, data_file
 from moestat.bounded import DataFileError
 from moestat.training import corpus, labelled_text
-from studies.mixture_of_transformers.parts import image_files, image_idx
+from studies.mixture_of_transformers.parts import image_files
 from studies.mixture_of_transformers.parts.image_cifar import safe_load
-from studies.mixture_of_transformers.parts.image_data import ImageDataError
 from studies.task_routing.parts import knowledge_file
 from studies.task_routing.parts.template import KnowledgeError
 
@@ -92,7 +91,7 @@ def test_npz_bombs(tmp_path, low, content, message):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as stream:
         for name in KEYS:
             stream.writestr(f"{name}.npy", content)
-    with pytest.raises(ImageDataError, match=message) as caught:
+    with pytest.raises(DataFileError, match=message) as caught:
         image_files.load(path)
     assert "own.npz: " in str(caught.value) and "\n" not in str(caught.value)
 
@@ -100,11 +99,11 @@ def test_npz_bombs(tmp_path, low, content, message):
 def test_idx_bombs(tmp_path, low):
     name = "train-images-idx3-ubyte"
     (tmp_path / f"{name}.gz").write_bytes(gzip.compress(bytes((0, 0, 8, 3)) + bytes(LIMIT)))
-    with pytest.raises(ImageDataError, match=rf"{name}.gz: the file unpacks to more than {LIMIT} bytes"):
+    with pytest.raises(DataFileError, match=rf"{name}.gz: the file unpacks to more than {LIMIT} bytes"):
         image_files.load(tmp_path)
     (tmp_path / name).write_bytes(bytes((0, 0, 8, 3)) + struct.pack(">3I", *[2**32 - 1] * 3))
-    with pytest.raises(ImageDataError, match=rf"{name}: its header promises .* = {(2**32 - 1) ** 3} bytes, but"):
-        image_idx.read_file(tmp_path / name, 3)
+    with pytest.raises(DataFileError, match=rf"{name}: its header promises .* = {(2**32 - 1) ** 3} bytes, but"):
+        image_files.read_idx(tmp_path / name, 3)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +120,7 @@ def test_idx_bombs(tmp_path, low):
 def test_pickle_bombs(tmp_path, low, payload, message):
     path = tmp_path / "data_batch_1"
     path.write_bytes(payload)
-    with pytest.raises(ImageDataError, match=f"data_batch_1: .*{message}"):
+    with pytest.raises(DataFileError, match=f"data_batch_1: .*{message}"):
         safe_load(path)
 
 
@@ -129,8 +128,8 @@ READERS = {
     "corpus": (corpus.load, corpus.CorpusError),
     "csv": (lambda path: labelled_text.read_csv(path, task="classification"), labelled_text.LabelledTextError),
     "knowledge": (knowledge_file.load, KnowledgeError),
-    "cifar": (safe_load, ImageDataError),
-    "idx": (lambda path: image_idx.read_file(path, 3), ImageDataError),
+    "cifar": (safe_load, DataFileError),
+    "idx": (lambda path: image_files.read_idx(path, 3), DataFileError),
     "digest": (data_file.digest, DataFileError),
 }
 

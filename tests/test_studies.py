@@ -57,8 +57,6 @@ TINY = {
     "regression": {"d": 1, "max_iterations": 6, "epochs": 1, "batch_size": 32, "pseudo_starts": 1}
     | {"evaluation_log2": 8, "pseudo_points_log2": 8, "pseudo_polish_log2": 8}
     | {"search_effort": 0.01, "pseudo_search": "starts"},
-    "regression_from_target": {"d": 1, "epochs": 1, "batch_size": 32, "pseudo_starts": 1}
-    | {"evaluation_log2": 8, "pseudo_points_log2": 8, "pseudo_polish_log2": 8, "pseudo_search": "starts"},
     "router_smoothness": {"draws": 50},
     "softmax_gaussian": {"evaluation_points": 16, "starts": 1, "max_iterations": 20, "search_rounds": 0, "kept": 1},
     "tail_frequency": {"data_sets": 10},
@@ -66,7 +64,6 @@ TINY = {
     "task_knockout": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2},
     "task_training": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2, "completions": 8},
 }
-REGRESSIONS = ("regression", "regression_from_target")
 PAIRED = (
     *("brackets", "constant_gate", "minimax_lower_bound"),
     *("mot_initialisation", "router_smoothness", "task_knockout", "task_training"),
@@ -97,15 +94,14 @@ def shrink(made):
         for size in set(SIZES) & set(planned.cell.coords):
             # two sizes: equal cells are computed once
             settings[size] = 60 + sizes[size].index(planned.cell.coords[size]) % 2
-        if kind in REGRESSIONS and (surplus := settings["n_true"] - 3) > 0:
+        if kind == "regression" and (surplus := settings["n_true"] - 3) > 0:
             settings |= {"n_true": 3, "n_fitted": settings["n_fitted"] - surplus}
         if kind == "expert_count":
             settings["dimension"] = max(settings["dimension"], 2 * settings["clusters"])
         if kind == "expert_count" and not by_step:
             settings["steps"] = settings["records"] - 1
-        if kind in REGRESSIONS:  # every truth of a cell has a Fisher line
+        if kind == "regression":  # every truth of a cell has a Fisher line
             settings["truths"] = min(settings["truths"], 2)
-            settings["start_rule"] = settings["start_rule"] and "0.1"  # cells of all rules are equal
         if kind == "mot":
             least = {"specialise_steps": 4, "attention_steps": 4, "tuning_steps": 100}
             settings |= {name: steps if settings[name] else 0 for name, steps in least.items()}

@@ -1,4 +1,13 @@
-"""Lemma 1: how often is least squares further from the true function than delta? (sigmoid-attention, App. B.1)."""
+"""How often is the fitted function further from the true one than delta? (sigmoid-attention, Lemma 1, App. B.1).
+
+One true atom with a linear expert in one dimension is fitted with two; noise of variance 1, so that sqrt(log n / n) is
+a size that errors have. A replicate is a batch of data sets; ``constant`` is the least c for which the frequencies of
+its errors obey the inequality for all delta >= sqrt(log n / n). *Sparse*: the gate of the true atom is constant.
+*Dense*: it is as drawn.
+
+Lemma 1 has one c for all n, so that the least one must not grow: a slope of at most 0.05 counts as that. Frequencies
+cannot show what happens further out than the largest error of a batch.
+"""
 
 from moestat import Study
 from moestat.study.rules import slope
@@ -16,11 +25,7 @@ study = Study(
     settings=dict(data_sets=50),
     grid=dict(n=[100, 316, 1000, 3162]),
     summaries=["constant", "beyond", "mean_error", "unconverged"],
-    notes="The least c that a finite batch allows is a little below that of the probability, at every size "
-    "alike: the batches have the same number of data sets. Frequencies cannot show what happens further out "
-    "than the largest error of a batch.",
 )
-
 study.preset(
     "quick",
     "50 data sets per size and replicate, 5 replicates.",
@@ -28,7 +33,6 @@ study.preset(
     replicates=5,
     block=1,
 )
-
 study.preset(
     "paper",
     "400 data sets per size and replicate, 10 replicates.",
@@ -37,26 +41,23 @@ study.preset(
     settings=dict(data_sets=400),
     block=1,
 )
+study.arm("sparse", "sparse", regime="sparse")
+study.arm("dense", "dense", regime="dense")
+study.rate("constant", bound=0.0)
+study.rate("mean_error", bound=-0.5)
 
-for name, label, settings in [("sparse", "sparse", dict(regime="sparse")), ("dense", "dense", dict(regime="dense"))]:
-    study.arm(name, label, **settings)
-
-for loss, bound in [("constant", 0.0), ("mean_error", -0.5)]:
-    study.rate(loss, bound=bound)
-
-study.claim(
-    "constant-sparse",
-    "Sparse regime: one constant bounds the tail for all n.",
-    slope("constant", "sparse").at_most(0.05, predicted="0"),
-    dict(source="SA Lemma 1", group="lemma-1"),
-)
-study.claim(
-    "constant-dense",
-    "Dense regime: one constant bounds the tail for all n.",
-    slope("constant", "dense").at_most(0.05, predicted="0"),
-    dict(because="The lemma names no regime; its proof bounds the entropy of the whole model.", group="lemma-1"),
-    source="SA Lemma 1",
-)
+for regime, whose in [
+    ("sparse", {}),
+    ("dense", dict(because="The lemma names no regime; its proof bounds the entropy of the whole model.")),
+]:
+    study.claim(
+        f"constant-{regime}",
+        f"{regime.capitalize()} regime: one constant bounds the tail for all n.",
+        slope("constant", regime).at_most(0.05, predicted="0"),
+        whose,
+        source="SA Lemma 1",
+        group="lemma-1",
+    )
 
 study.figure(
     title="The constant of Lemma 1",

@@ -1,10 +1,23 @@
-"""Small and awkward datasets against the universal statements of Theorems 4.1 and 4.2 (task-routing)."""
+"""Small and awkward datasets against the universal statements of Theorems 4.1 and 4.2 (task-routing).
+
+The two-head constructions of the study task_construction on datasets made to break them. *parity-m*: each of the first
+m words of a template is one of two, the next is "then", and the parity of the m tells which of two tasks it is. At
+"then" no H heads with H < m have a linear router, whatever the weights (parts/construction/parity.py has the argument);
+*collision* is the distance of two combinations that have to differ. Its tasks share beginnings.
+
+*object-tells*: after "A is B of" only "in" is valid, after "A is C of" only "on". A head for the template and one for
+the subject say the same after both, so that no weights behind them can tell the two apart. This concerns the proofs:
+App. A.3 also has a head on all dictionary tokens present, which does.
+
+*tiny*: one to three tasks full of collisions. The others have one short template for each task. There the weights are
+ours, and others may do where they fail. A prefix is *told* where template and subject leave no tasks but its own.
+"""
 
 from moestat import Study
 from moestat.study.rules import function
 
 WORST = "studies.task_routing.parts.rules:worst"
-COUNTED = "studies.task_routing.parts.rules:counted"
+SMALLEST = "moestat.claims.rules:smallest"
 
 study = Study(
     "Is there a dataset on which two heads are not enough?",
@@ -18,18 +31,8 @@ study = Study(
     grid=dict(
         size=["one-task", "two-tasks", "one-template", "shared-subject", "object-tells", "parity-2", "parity-3", "tiny"]
     ),
-    summaries=[
-        "prefixes",
-        "heads",
-        "draws",
-        "dimension_ratio",
-        "width_ratio",
-        "misrouted",
-        "misrouted_told",
-        "untold",
-        "low_mass",
-        "collision",
-    ],
+    summaries=["prefixes", "heads", "draws", "dimension_ratio", "width_ratio"]
+    + ["misrouted", "misrouted_told", "untold", "low_mass", "collision"],
 )
 
 study.preset(
@@ -38,277 +41,120 @@ study.preset(
     expected="about 40 s on 2 cores",
     replicates=200,
 )
-
 study.preset("full", "2000 draws.", expected="about 7 minutes on 2 cores", replicates=2000)
 
 study.arm("moe", "Theorem 4.2", router="argmax")
 study.arm("dense", "Theorem 4.1", theorem="dense", router="none")
 
-# --- claims: the verdict says which rules were edited or added after the run ---
-study.claim(
-    "own-beginnings",
-    "Where every prefix has one task, two heads, 2 L|T| coordinates and experts of at most L|T(k)| + N neurons "
-    "are enough: no prefix is misrouted or has too little probability on its valid next tokens.",
-    function(
-        "studies.task_routing.parts.rules:of_one_task",
-        "failing",
-        "moe",
-        options=dict(witness="failure", exact=dict(dimension_ratio=1.0)),
-    ).at_most(0, predicted="0 prefixes"),
-    dict(source="TR Thm 4.2, second and third bullet", group="theorem 4.2: every prefix has one task"),
-    because="'the expert corresponding to' the task of a prefix presupposes that it has one: draws in which "
-    "tasks share a beginning are left out, and those in which our weights need more than 2 L|T| coordinates",
-)
+# --- what no weights can do ---
 study.claim(
     "any-two-heads",
     "For any finite set of templates, tasks that share beginnings among them, two heads and a linear router "
     "exist that send every prefix of one task to its expert (three words whose parity tells the task: distance "
     "of what the router sees of the two tasks, for generic weights of any two heads).",
-    function(WORST, "collision", "moe", at=dict(size="parity-3")).at_least(1e-09, predicted="> 0"),
-    dict(source="TR Thm 4.2, first and second bullet", group="theorem 4.2: routing"),
-    because="the theorem speaks of any finite set of templates and of the first i words of each, so also of "
-    "tasks that share beginnings; of their prefixes only those of one task are judged, since the others have no "
-    "expert of their own. Where a linear router tells two tasks apart, no positive combination of what it sees "
-    "of one equals one of the other",
+    function(SMALLEST, "collision", "moe", at=dict(size="parity-3")).at_least(1e-09, predicted="> 0"),
+    source="TR Thm 4.2, first and second bullet",
+    group="theorem 4.2: routing",
+    because="the theorem speaks of any finite set of templates, so also of tasks that share beginnings; those of one "
+    "task are judged. One dataset and an argument for all weights refute it, which the draws check: no "
+    "linear router tells two tasks apart of which positive combinations of what it sees are equal",
 )
 study.ours(
     "two-heads-two-words",
     "Two heads that both see the template tell the parity of two words apart (distance of what the router sees "
     "of the two tasks, for generic weights).",
-    function(WORST, "collision", "moe", at=dict(size="parity-2")).at_least(1e-09, predicted="> 0"),
-    source="ours: the example is sharp",
-)
-study.claim(
-    "template-head",
-    "For any finite set of templates, tasks that share beginnings among them, one head for the template, one "
-    "for the subject and a linear router send every prefix of one task to its expert (two words whose parity "
-    "tells the task).",
-    function(WORST, "misrouted", "moe", at=dict(size="parity-2"), options=dict(witness="failure")).at_most(
-        0, predicted="0 prefixes"
-    ),
-    dict(source="TR App. A.4", group="proof, step: one head for the template"),
-    because="'all tokens generated by templates in T(k) are routed to the k-th expert', for any finite set of "
-    "templates, so also where tasks share beginnings; prefixes of one task are judged",
-)
-# object-dense-mass was App. A.3's at first, which does not say that the head sees the subject alone
-study.claim(
-    "object-routing",
-    "For any finite set of tasks, those that share beginnings among them, one head for the template, one that "
-    "depends on the subject alone and a linear router send every prefix of one task to its expert (two tasks "
-    "that the object alone tells apart).",
-    function(WORST, "misrouted", "moe", at=dict(size="object-tells"), options=dict(witness="failure")).at_most(
-        0, predicted="0 prefixes"
-    ),
-    dict(source="TR App. A.4", group="proof, step: one head for the subject"),
-    because="'all tokens generated by templates in T(k) are routed to the k-th expert', for any finite set of "
-    "tasks, so also where tasks share beginnings; prefixes of one task are judged",
-)
-study.claim(
-    "object-mass",
-    "For any finite set of tasks the mixture-of-experts transformer with one head for the template and one that "
-    "depends on the subject alone gives the valid next tokens a probability above 1 - epsilon after every "
-    "prefix (two tasks that the object alone tells apart).",
-    function(WORST, "low_mass", "moe", at=dict(size="object-tells"), options=dict(witness="failure_mass")).at_most(
-        0, predicted="0 prefixes"
-    ),
-    dict(source="TR App. A.4", group="proof, step: one head for the subject"),
-)
-study.claim(
-    "object-dense-mass",
-    "For any finite set of tasks the dense transformer with one head for the template and one that depends on "
-    "the subject alone gives the valid next tokens a probability above 1 - epsilon after every prefix (two "
-    "tasks that the object alone tells apart).",
-    function(WORST, "low_mass", "dense", at=dict(size="object-tells"), options=dict(witness="failure_mass")).at_most(
-        0, predicted="0 prefixes"
-    ),
-    dict(source="TR section 5.1", group="proof, step: one head for the subject"),
-)
-# neutral: a dataset on which these weights fail refutes the weights, not the theorem
-study.ours(
-    "tiny-routing",
-    "Where template and subject tell the task, our mixture-of-experts weights send every prefix of the tiny "
-    "datasets to a task that generates it.",
-    function(WORST, "misrouted_told", "moe", at=dict(size="tiny"), options=dict(witness="failure")).at_most(0),
-    source="ours: our weights against the second bullet of TR Thm 4.2, where template and subject tell the task",
-)
-study.ours(
-    "tiny-mass",
-    "Where template and subject tell the task, our mixture-of-experts weights give the valid next tokens of the "
-    "tiny datasets a probability above 1 - epsilon.",
-    function(WORST, "low_mass_told", "moe", at=dict(size="tiny"), options=dict(witness="failure")).at_most(0),
-    source="ours: our weights against the third bullet of TR Thm 4.2, where template and subject tell the task",
-)
-study.ours(
-    "tiny-object",
-    "A router of template and subject sends every prefix of one task to its expert, also where the object tells "
-    "the task.",
-    function(WORST, "misrouted", "moe", at=dict(size="tiny"), options=dict(witness="failure")).at_most(0),
-    source="ours: a head for the subject alone, as in the proof of TR Thm 4.2, where the object tells the task",
-)
-study.ours(
-    "tiny-dense-object",
-    "With a head for the subject alone our dense weights give the valid next tokens a probability above 1 - "
-    "epsilon, also where the object tells the task.",
-    function(WORST, "low_mass", "dense", at=dict(size="tiny"), options=dict(witness="failure")).at_most(0),
-    source="ours: a head for the subject alone, as in section 5.1, where the object tells the task",
-)
-study.ours(
-    "tiny-dimension",
-    "Our weights need no more than 2 L|T| coordinates on small datasets (coordinates over that).",
-    function(WORST, "dimension_ratio", "moe", at=dict(size="tiny")).at_most(1.0),
-    source="ours: our weights against the dimension 2 L|T| of TR Thm 4.2",
-)
-study.ours(
-    "dimension-shared",
-    "Our weights need no more than 2 L|T| coordinates for two tasks that share *1 is *2. (coordinates over that).",
-    function(WORST, "dimension_ratio", "moe", at=dict(size="one-template")).at_most(1.0),
-    source="ours: our weights against the dimension 2 L|T| of TR Thm 4.2",
-)
-study.ours(
-    "tiny-dense-dimension",
-    "Our dense weights need no more than 2 L|T| coordinates on the tiny datasets (coordinates over that).",
-    function(WORST, "dimension_ratio", "dense", at=dict(size="tiny")).at_most(1.0),
-    source="ours: our weights against the dimension 2 L|T| of TR Thm 4.1",
+    function(SMALLEST, "collision", "moe", at=dict(size="parity-2")).at_least(1e-09, predicted="> 0"),
+    source="ours: control of any-two-heads: with a word less the distance is above zero",
 )
 
-# At first the coordinates alone, to which the embedding is cut, so that no draw could exceed them; since the runs
-# they are a check, and what can fail is whether weights in so many coordinates do what the theorem says.
-for id_, case, at in [
-    ("bullets-one", 'one task "*1 is *2."', dict(size="one-task")),
-    ("bullets-two", 'two tasks "*1 is *2." and "*1 was *2."', dict(size="two-tasks")),
+
+def none(variable, arm, size, **options):
+    """No prefix of it on any dataset; the first one is named."""
+    at = dict(size=size) if size else {}
+    options = dict(witness="failure") | options
+    return function(WORST, variable, arm, at=at, options=options).at_most(0, predicted="0 prefixes")
+
+
+ROUTED = (
+    "'all tokens generated by templates in T(k) are routed to the k-th expert', so also where tasks share beginnings"
+)
+TEMPLATE = "with one head for the template and one that depends on the subject alone"
+MASS = "gives the valid next tokens a probability above 1 - epsilon after every prefix (two tasks that the object alone"
+study.claim(
+    "template-head",
+    "For any finite set of templates, tasks that share beginnings among them, one head for the template, one for the "
+    "subject and a linear router send every prefix of one task to its expert (two words whose parity tells the task).",
+    none("misrouted", "moe", "parity-2"),
+    source="TR App. A.4",
+    because=f"{ROUTED}; prefixes of one task are judged",
+)
+study.claim(
+    "object-routing",
+    "For any finite set of tasks, those that share beginnings among them, one head for the template, one that depends "
+    "on the subject alone and a linear router send every prefix of one task to its expert (two tasks that the object "
+    "alone tells apart).",
+    none("misrouted", "moe", "object-tells"),
+    source="TR App. A.4",
+    group="proof, step: one head for the subject",
+    because=f"{ROUTED}; prefixes of one task are judged",
+)
+for id, source, arm, model in [
+    ("object-mass", "TR App. A.4", "moe", "mixture-of-experts"),
+    ("object-dense-mass", "TR section 5.1", "dense", "dense"),
 ]:
     study.claim(
-        id_,
+        id,
+        f"For any finite set of tasks the {model} transformer {TEMPLATE} {MASS} tells apart).",
+        none("low_mass", arm, "object-tells", witness="failure_mass"),
+        source=source,
+        group="proof, step: one head for the subject",
+    )
+
+# --- what our weights do ---
+study.claim(
+    "own-beginnings",
+    "Where every prefix has one task, two heads, 2 L|T| coordinates and experts of at most L|T(k)| + N neurons "
+    "are enough: no prefix is misrouted or has too little probability on its valid next tokens.",
+    none("failing", "moe", None, exact=dict(ambiguous=0, dimension_ratio=1.0)),
+    source="TR Thm 4.2, second and third bullet",
+    because="'the expert corresponding to' the task of a prefix presupposes that it has one: draws in which "
+    "tasks share a beginning are left out, and those in which our weights need more than 2 L|T| coordinates",
+)
+for id, size, case in [
+    ("bullets-one", "one-task", 'one task "*1 is *2."'),
+    ("bullets-two", "two-tasks", 'two tasks "*1 is *2." and "*1 was *2."'),
+]:
+    study.claim(
+        id,
         "In 2 L|T| coordinates, with two heads and at most L|T(k)| + N neurons in an expert, no prefix of "
         f"{case} is misrouted or has too little probability on its valid next tokens.",
-        function(WORST, "failing", "moe", at=at, options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
-        dict(source="TR Thm 4.2", group="theorem 4.2: one and two short tasks"),
+        none("failing", "moe", size),
+        source="TR Thm 4.2",
+        group="theorem 4.2: one and two short tasks",
         because="the theorem speaks of any finite set of templates; the sizes of our weights hold by "
         "arithmetic, so that routing and probabilities carry the verdict",
     )
-
-for id_, case, at in [
-    ("dimension-one", 'one task "*1 is *2."', dict(size="one-task")),
-    ("dimension-two", 'two tasks "*1 is *2." and "*1 was *2."', dict(size="two-tasks")),
-]:
-    study.ours(
-        id_,
-        f"Our mixture-of-experts weights use at most 2 L|T| coordinates for {case}, since their embedding is cut "
-        "to what is left of these (coordinates in use over that).",
-        function(COUNTED, "dimension_ratio", "moe", at=at).at_most(1.0),
-        source="check: TR Thm 4.2, first bullet, the count of our weights",
-    )
-
-# The second bullet is one claim, on the size, since the runs: that the circuit says what the model says holds by
-# definition.
 study.claim(
     "tiny-dense-circuits",
     "Each task of the tiny datasets has a circuit of at most L|T(k)| + N neurons that says what the model says "
-    "after every prefix and every whole sentence of the task: the neurons that these make active (largest, over "
-    "that).",
-    function(WORST, "width_ratio", "dense", at=dict(size="tiny")).at_most(1.0, predicted="<= 1"),
-    dict(source="TR Thm 4.1, second bullet", group="theorem 4.1: neurons of a circuit"),
+    "after every prefix and every whole sentence of the task: the neurons that these make active (largest, over that).",
+    function("moestat.claims.rules:largest", "width_ratio", "dense", at=dict(size="tiny")).at_most(
+        1.0, predicted="<= 1"
+    ),
+    source="TR Thm 4.1, second bullet",
+    group="theorem 4.1: neurons of a circuit",
 )
 study.claim(
     "tiny-dense-mass",
     "Where template and subject tell the task, the dense transformer, with two heads and at most L|T| + N|K| "
     "neurons, gives the valid next tokens of the tiny datasets a probability above 1 - epsilon.",
-    function(WORST, "low_mass_told", "dense", at=dict(size="tiny"), options=dict(witness="failure")).at_most(
-        0, predicted="0 prefixes"
-    ),
-    dict(source="TR Thm 4.1, third bullet", group="theorem 4.1: valid next tokens"),
+    none("low_mass_told", "dense", "tiny"),
+    source="TR Thm 4.1, third bullet",
+    group="theorem 4.1: valid next tokens",
     because="the bullet asks it of every prefix; where only the object tells the task, the head for the "
     "subject does not see what is needed",
 )
-# since the runs: the counts hold by arithmetic, and are checks; routing and probabilities say that the sizes are
-# enough
-study.ours(
-    "tiny-width",
-    "An expert of our weights has at most L|T(k)| + N neurons on the tiny datasets: one for each beginning of a "
-    "template and each subject of its task.",
-    function(COUNTED, "width_ratio", "moe", at=dict(size="tiny")).at_most(1.0),
-    source="check: TR Thm 4.2, first bullet, the count of our weights",
-)
-study.ours(
-    "tiny-dense-equal",
-    "The circuit of a task, which has every neuron that a prefix of the task makes active, says what the model "
-    "says after each of these on the tiny datasets (largest total variation distance).",
-    function(COUNTED, "circuit_distance", "dense", at=dict(size="tiny")).at_most(1e-12),
-    source="check: TR Thm 4.1, second bullet, of our circuits",
-)
-study.ours(
-    "tiny-dense-neurons",
-    "The feed-forward network of our weights has at most L|T| + N|K| neurons on the tiny datasets: one for each "
-    "beginning of a template.",
-    function(COUNTED, "neurons_ratio", "dense", at=dict(size="tiny")).at_most(1.0),
-    source="check: TR Thm 4.1, first bullet, the count of our weights",
-)
 
-# --- what the verdicts say: each text is shown only where they are so ---
-study.finding(
-    {"any-two-heads": "not supported"},
-    "The second bullet of Theorem 4.2 fails on eight templates (*no1 no2 no3 then* and so on) with two heads, "
-    "whatever the weights: at *then* one task alone generates the prefix, and some prefix is not routed to it. "
-    "More heads only move the example: H heads fail on the parity of H + 1 words.",
-)
-study.finding(
-    {"template-head": "not supported"},
-    "With one head for the template and one for the subject, as in the proof, four templates are enough to "
-    "refute the second bullet.",
-)
-study.finding(
-    {"object-routing": "not supported", "object-mass": "not supported", "object-dense-mass": "not supported"},
-    "Where the object alone tells the task (*object-tells*), a head for the template and one that depends on "
-    "the subject alone, as section 5.1 and App. A.4 have them, say the same after two prefixes with different "
-    "valid tokens: one of them fails, whatever the weights. The theorems leave the second head free to see the "
-    "object, and App. A.3 lets it.",
-)
-study.finding(
-    {"own-beginnings": "supported"},
-    "Where no two tasks share a beginning, so that every prefix has a task, no draw refutes the second and "
-    "third bullet of Theorem 4.2: the counterexamples all have tasks that begin alike.",
-)
-study.finding(
-    {"two-heads-two-words": "supported"},
-    "Two heads that both see the template tell the parity of two words apart, so that the example needs three.",
-)
-study.finding(
-    {"tiny-routing": "not supported"},
-    "On some *tiny* dataset the weights drawn have no router, although template and subject tell the task. That "
-    "refutes these weights, in which one head sees the template and one the subject, and not the theorem: on "
-    "these datasets of this seed two heads that both see every token have a router, and satisfy all bullets "
-    "(see the notes).",
-)
-study.finding(
-    {"tiny-routing": "supported", "tiny-mass": "supported"},
-    "Collisions of templates, subjects and objects do no harm on the *tiny* datasets, where template and "
-    "subject tell the task.",
-)
-study.finding(
-    {"tiny-dense-[!o]*": "supported"},
-    "The weights of Theorem 4.1 satisfy its bullets on every *tiny* dataset, where template and subject tell the task.",
-)
-study.finding(
-    {"tiny-object": "not supported"},
-    "Where the object alone tells the task, a head that sees the subject only cannot; two heads that both see "
-    "every token do on every such dataset of this seed (see the notes).",
-)
-study.finding(
-    {
-        "bullets-one": "supported",
-        "bullets-two": "supported",
-        "dimension-one": "supported",
-        "dimension-two": "supported",
-    },
-    "For one and for two short tasks the 2 L|T| coordinates of the theorem are enough.",
-)
-study.finding(
-    {"dimension-shared": "not supported"},
-    "Two tasks that share their only short template do not fit our weights; the theorem is not refuted by that, "
-    "since fewer coordinates may do.",
-)
-
-# --- figures ---
 study.figure(
     kind="lines",
     title="Datasets made to break two heads",
@@ -317,15 +163,11 @@ study.figure(
     logx=False,
     logy=False,
     panels=[
-        dict(title=title, arms=arms, variable=variable, ylabel=ylabel)
-        for title, arms, variable, ylabel in [
-            ("Misrouted prefixes", ["moe"], "misrouted_told", "prefixes"),
-            ("Coordinates in use", ["*"], "dimension_ratio", "share of 2 L|T|"),
-        ]
+        dict(title="Misrouted prefixes", arms=["moe"], variable="misrouted_told", ylabel="prefixes"),
+        dict(title="Coordinates in use", arms=["*"], variable="dimension_ratio", ylabel="share of 2 L|T|"),
     ],
     options=dict(share_y=False, within=dict(misrouted_told=[0, float("inf")])),
     caption="Means over draws. Misrouted: prefixes of one task that go to another expert, where template and subject "
-    "tell the task; on the parity of two words they are due to the single head for the template, on that of "
-    "three to any two heads. Those of *object-tells*, where only the object tells the task, are not counted "
-    "here. Coordinates: in use over 2 L|T|; above 1 these weights do not fit, others may.",
+    "tell the task; on the parity of two words they are due to the single head for the template. Coordinates: in use "
+    "over 2 L|T|; above 1 these weights do not fit, others may.",
 )

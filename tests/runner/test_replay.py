@@ -131,6 +131,5 @@ def test_variables_say_what_they_can_tell_apart():
     package = "studies.sigmoid_attention.parts"
     assert labels.resolved(f"{package}.regression", "rmse") == (0.0, np.inf)
     assert labels.resolved(f"{package}.regression", "gradient") is None, "it says how the computation went"
-    assert labels.resolved(f"{package}.regression_from_target", "pseudo_decrement") is None, "like regression"
     assert labels.resolved(f"{package}.dichotomy", "split") == (1e-14, np.inf)
     assert labels.resolved("toy", "error") == (0.0, np.inf)

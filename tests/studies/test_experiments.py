@@ -68,7 +68,6 @@ WRONG = [
     ("sigmoid_attention.regression", {"n_true": 3, "n_fitted": 2}, "below n_true"),
     ("sigmoid_attention.regression", {"regime": "sparse", "n_true": 2}, "n_true >= 3"),
     ("sigmoid_attention.regression", {"starts": 0}, "start"),
-    ("sigmoid_attention.regression", {"start_rule": "n^0.5"}, "start_rule"),
     ("task_routing.task_construction", {"size": "10x5"}, "tasks x templates x pairs"),
     ("task_routing.task_construction", {"theorem": "dense", "router": "tables"}, "go with theorem 'moe'"),
     ("task_routing.task_construction", {"router": "tables", "precision": "float32"}, "goes with repairs 'all'"),

@@ -1,39 +1,28 @@
-r"""Geometric or power law: how a loss falls along the iterations of an optimiser.
+"""What is read off the recorded losses: the law of their fall in stage III, and how long stages I and II take.
 
-The geometric law :math:`\log L = a - r t` and the power law :math:`\log L = a + s \log t` have two parameters and a
-variance each, so their AICs compare residual sums of squares. Losses along one run are not independent, so a difference
-of AICs has no calibrated level: it says which curve is closer, per run, and replicates say how sure that is.
+The geometric law ``log L = a - r t`` and the power law ``log L = a + s log t`` have two parameters and a variance each,
+so their AICs compare residual sums of squares. Losses along one run are not independent, so a difference of AICs has no
+calibrated level: it says which curve is closer, per run, and replicates say how sure that is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+LEVELS = 10.0 ** -np.arange(1.0, 6.25, 0.5)  # levels eps of the training loss whose iterations are counted
+FEW = 10  # iterations below which a passage is left out of the laws of T(eps): the loss starts too close to the level
+DIMS = {"tuning_train_loss": ("tuning",), "tuning_test_loss": ("tuning",), "iterations_to": ("eps",)}
+"""Dimensions after the replicates' of what :func:`tuning` returns; the rest has none."""
 
-@dataclass(frozen=True)
-class Decay:
-    """Two laws fitted to losses (..., S) at iterations t (S,); all fields have the leading shape.
+Arrays = dict[str, np.ndarray]
 
-    ``slope``: exponent s of the power law; ``rate``: rate r of the geometric law, per iteration; ``r2_power``,
+
+def decay(iterations: np.ndarray, loss: np.ndarray) -> Arrays:
+    """Fit both laws to losses (..., S) at ascending iterations t (S,): a series with a hole gives NaN.
+
+    Returns ``slope``: exponent s of the power law; ``geometric_rate``: r, per iteration; ``r2_power``,
     ``r2_geometric``: shares of the variance of log L that the laws explain; ``aic_gain``: AIC of the geometric law
     minus AIC of the power law: positive favours the power law; ``last_slope``: exponent over the last decade of t.
-    """
-
-    slope: np.ndarray
-    rate: np.ndarray
-    r2_power: np.ndarray
-    r2_geometric: np.ndarray
-    aic_gain: np.ndarray
-    last_slope: np.ndarray
-
-
-def decay(iterations: np.ndarray, loss: np.ndarray) -> Decay:
-    """Fit both laws to the whole series, and the exponent to its last decade.
-
-    ``iterations`` (S,): t > 0, at least 4 of them, ascending; ``loss`` (..., S): a series with a value that is not
-    positive or not finite gives NaN.
     """
     t = iterations
     if t.ndim != 1 or t.size < 4 or t[0] <= 0 or np.any(np.diff(t) <= 0):
@@ -46,23 +35,21 @@ def decay(iterations: np.ndarray, loss: np.ndarray) -> Decay:
     last = t >= t[-1] / 10 * (1 - 1e-9)
     last = last if np.sum(last) >= 3 else np.arange(t.size) >= t.size - 3
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Decay(
-            slope=slope,
-            rate=-rate,
-            r2_power=1 - rss_power / total,
-            r2_geometric=1 - rss_geometric / total,
-            aic_gain=t.size * np.log(rss_geometric / rss_power),
-            last_slope=_line(np.log(t[last]), y[..., last])[0],
-        )
+        return {
+            "slope": slope,
+            "geometric_rate": -rate,
+            "r2_power": 1 - rss_power / total,
+            "r2_geometric": 1 - rss_geometric / total,
+            "aic_gain": t.size * np.log(rss_geometric / rss_power),
+            "last_slope": _line(np.log(t[last]), y[..., last])[0],
+        }
 
 
 def first_passage(iterations: np.ndarray, loss: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Return the iteration at which a loss first reaches each level, (..., E); NaN where it does not.
+    """Return the iteration (S,) at which a loss (..., S) first reaches each level, (..., E); NaN where it does not.
 
     Between records the log loss is taken to be linear in log t; a loss that starts below a level gives the first
     iteration of the series.
-
-    ``iterations`` (S,): t > 0, ascending; ``loss`` (..., S); ``levels`` (E,).
     """
     below = loss[..., :, None] <= levels  # (..., S, E)
     first = np.argmax(below, axis=-2)
@@ -83,3 +70,72 @@ def _line(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     slope = np.sum(centred * u, axis=-1) / np.sum(u * u)  # a matrix product would depend on the leading shape
     residual = centred - slope[..., None] * u
     return slope, np.sum(residual**2, axis=-1)
+
+
+def tuning(epochs: np.ndarray, begin: int, train_loss: np.ndarray, test_loss: np.ndarray) -> tuple[Arrays, Arrays]:
+    """Fit laws to the losses (B, E) of stage III, after ``begin`` = T2, and return ``values, coords``.
+
+    ``tuning_train_loss`` and ``tuning_test_loss`` over ``tuning``, the steps since T2; for both (``test_...`` for the
+    latter) the values of :func:`decay`, fitted to the last two decades. For the training loss ``iterations_to`` over
+    ``eps``, its exponent ``time_exponent`` (T = eps^-b, eps <= 0.01) and ``time_aic_gain`` (positive: T(eps) is closer
+    to a power of 1/eps than to a multiple of log(1/eps)). Nothing at all if stage III has no steps.
+    """
+    inside = epochs > begin
+    if not inside.any():
+        return {}, {}
+    t = (epochs - begin)[inside]
+    values: Arrays = {}
+    window = t >= t[-1] / 100
+    for prefix, loss in (("", train_loss[:, inside]), ("test_", test_loss[:, inside])):
+        values[f"tuning_{prefix or 'train_'}loss"] = loss
+        values |= {prefix + name: value for name, value in decay(t[window], loss[:, window]).items()}
+    passage = first_passage(t, train_loss[:, inside], LEVELS)
+    laws = np.array([_laws_of_time(row) for row in passage])
+    values |= {"iterations_to": passage, "time_exponent": laws[:, 0], "time_aic_gain": laws[:, 1]}
+    return values, {"tuning": t, "eps": LEVELS}
+
+
+def _laws_of_time(passage: np.ndarray) -> tuple[float, float]:
+    """Return b of T = C eps^-b, and AIC(T = a + b log(1/eps)) - AIC(T = C eps^-b), both for T itself."""
+    used = np.isfinite(passage) & (passage >= FEW) & (LEVELS <= 0.0101)
+    if used.sum() < 4:
+        return np.nan, np.nan
+    x, t = -np.log(LEVELS[used]), passage[used]
+    exponent, _ = np.polyfit(x, np.log(t), 1)
+    # both laws are judged by the errors of log T, so that they see the same likelihood
+    linear = np.polyval(np.polyfit(x, t, 1, w=1 / t), x)
+    power = np.polyval(np.polyfit(x, np.log(t), 1), x)
+    rss_linear = np.sum((np.log(np.maximum(linear, 1e-12)) - np.log(t)) ** 2)
+    rss_power = np.sum((power - np.log(t)) ** 2)
+    return float(exponent), float(len(t) * np.log(rss_linear / rss_power))
+
+
+def stage_lengths(
+    epochs: np.ndarray, ends: tuple[int, int, int], out: Arrays, levels: tuple[float, float, float]
+) -> tuple[Arrays, dict[str, str]]:
+    """Return how long stages I and II take until they have done what they are for, and what that means.
+
+    NaN where they do not get there; ``..._reached`` has the truth of it. ``levels``: of the specialisation gap, the
+    test loss and p(v_n, v_n).
+    """
+    gap, loss, attention = levels
+    first, second = epochs <= ends[0], (epochs >= ends[0]) & (epochs <= ends[1])
+    begun = out["train_loss"][:, epochs == ends[0]]
+    passages = {
+        "steps_to_gap": (first, out["gap"] >= gap, f"stage I: specialisation gap of {gap:g}"),
+        "steps_to_loss": (first, out["test_loss"] <= loss, f"stage I: test loss of {loss:g}"),
+        "steps_to_attention": (
+            second,
+            out["self_attention"] >= attention,
+            f"stage II: $p(v_n, v_n)$ of {attention:g}",
+        ),
+        "steps_to_quarter": (second, out["train_loss"] <= begun / 4, "stage II: a quarter of the training loss"),
+    }
+    values: Arrays = {}
+    for name, (inside, done, _) in passages.items():
+        steps = epochs[inside] - (0 if inside is first else ends[0])
+        hit = done[:, inside]
+        reached = np.any(hit, axis=1)
+        values[name] = np.where(reached, steps[np.argmax(hit, axis=1)], np.nan)
+        values[f"{name}_reached"] = reached
+    return values, {name: text for name, (*_, text) in passages.items()}

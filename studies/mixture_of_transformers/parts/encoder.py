@@ -1,7 +1,7 @@
 """A small transformer encoder that reads a sample as a whole: the expert of the experiments with real data (MT, B.2).
 
-Pre-norm blocks of attention and feed-forward network, the mean over the tokens, a linear head. The tokens come from an
-embedding (``embedding.py``), so that images and texts share everything else.
+Pre-norm blocks of attention and feed-forward network, the mean over the tokens, a linear head. Images and texts differ
+in the embedding alone.
 """
 
 from __future__ import annotations
@@ -11,28 +11,22 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional
 
-from studies.mixture_of_transformers.parts.sample_routing import dispatch
+from studies.mixture_of_transformers.parts.mixture_of_transformers import dispatch
 from studies.mixture_of_transformers.parts.text_ids import PAD
 
 ATTENTION = ".attention."  # part of the name of every parameter of an attention layer; its norm belongs to the rest
-
-QUERY_KEY = ".attention.query_key."
-"""Part of the name of every parameter that makes queries and keys, W_KQ in the theory."""
+QUERY_KEY = ".attention.query_key."  # of every parameter that makes queries and keys, W_KQ in the theory
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of an encoder; the defaults are the paper's for CIFAR.
-
-    ``width``, ``depth``, ``heads``, ``hidden``: d, number of blocks, attention heads, neurons of the feed-forward
-    network.
-    """
+    """Sizes of an encoder; the defaults are the paper's for CIFAR."""
 
     outputs: int  # classes, or 1 for a regression
-    width: int = 48
-    depth: int = 4
+    width: int = 48  # d
+    depth: int = 4  # blocks
     heads: int = 4
-    hidden: int = 192
+    hidden: int = 192  # neurons of a feed-forward network
     attention: bool = True  # whether the blocks have attention; without, tokens meet only in the mean at the end
     feed_forwards: int = 1  # feed-forward networks per block; of several, a sample uses the one that is chosen for it
 
@@ -107,10 +101,7 @@ class Encoder(torch.nn.Module):
 
 
 class PatchEmbedding(torch.nn.Module):
-    """A linear map of the flattened patch plus an embedding of its position.
-
-    ``length``, ``features``, ``width``: patches of an image, numbers of a patch, d.
-    """
+    """A linear map of the flattened patch plus an embedding of its position."""
 
     def __init__(self, length: int, features: int, width: int) -> None:
         super().__init__()
@@ -122,16 +113,8 @@ class PatchEmbedding(torch.nn.Module):
         return self.patch(patches) + self.position, None
 
 
-def vision_transformer(length: int, features: int, shape: Shape) -> Encoder:
-    """Return a vision transformer with weights from torch's global generator."""
-    return Encoder(PatchEmbedding(length, features, shape.width), shape)
-
-
 class TokenEmbedding(torch.nn.Module):
-    """An embedding of the id plus one of the position; padding is told apart as not real.
-
-    ``length``, ``ids``, ``width``: tokens of a text with its padding, number of ids, d.
-    """
+    """An embedding of the id plus one of the position; padding is told apart as not real."""
 
     def __init__(self, length: int, ids: int, width: int) -> None:
         super().__init__()
@@ -143,6 +126,11 @@ class TokenEmbedding(torch.nn.Module):
         return self.token(ids) + self.position, ids != PAD
 
 
+def vision_transformer(length: int, features: int, shape: Shape) -> Encoder:
+    """Return an encoder of patches with weights from torch's global generator."""
+    return Encoder(PatchEmbedding(length, features, shape.width), shape)
+
+
 def text_transformer(length: int, ids: int, shape: Shape) -> Encoder:
-    """Return a text transformer with weights from torch's global generator."""
+    """Return an encoder of word ids with weights from torch's global generator."""
     return Encoder(TokenEmbedding(length, ids, shape.width), shape)

@@ -15,26 +15,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from moestat import bounded
-from studies.mixture_of_transformers.parts.image_data import ImageDataError, one_line
+from moestat.bounded import DataFileError
 
 SIDE = 32  # height and width of a CIFAR image in pixels; there are three channels
-
-PARTS = {
-    "cifar-10": (
-        tuple(f"data_batch_{i}" for i in range(1, 6)),
-        "test_batch",
-        b"labels",
-        "batches.meta",
-        b"label_names",
-    ),
-    "cifar-100": (("train",), "test", b"fine_labels", "meta", b"fine_label_names"),
-}
-"""Training files, test file, key of the labels, file and key of the names of the classes."""
+PARTS = [
+    ([f"data_batch_{i}" for i in range(1, 6)], "test_batch", b"labels", 10, "batches.meta", b"label_names"),
+    (["train"], "test", b"fine_labels", 100, "meta", b"fine_label_names"),
+]
+"""Of CIFAR-10 and CIFAR-100: training files, test file, key and number of the labels, file and key of their names."""
 
 
 def is_here(folder: Path) -> bool:
     """Return whether a folder holds CIFAR batches."""
-    return any((folder / parts[0][0]).is_file() for parts in PARTS.values())
+    return any((folder / train[0]).is_file() for train, *_ in PARTS)
 
 
 def read(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]:
@@ -42,44 +35,60 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, 
 
     Names are those of the folder's meta file; without one there are none.
     """
-    train, test, key, meta, names_key = next(parts for parts in PARTS.values() if (folder / parts[0][0]).is_file())
-    batches = [_batch(folder / name, key) for name in train]
-    test_images, test_labels = _batch(folder / test, key)
-    names: tuple[str, ...] = ()
+    train, test, key, count, meta, names_key = next(parts for parts in PARTS if (folder / parts[0][0]).is_file())
+    images, labels = zip(*(_batch(folder / name, key, count) for name in train), strict=True)
+    names: Any = []
     if (folder / meta).is_file():
         listed = safe_load(folder / meta)
-        encoded = listed.get(names_key) if isinstance(listed, dict) else None
-        if not isinstance(encoded, list) or not all(isinstance(name, bytes) for name in encoded):
-            raise ImageDataError(f"{folder / meta}: there is no list of names {names_key.decode()!r}")
-        names = tuple(name.decode("utf-8", "replace") for name in encoded)
-    return (
-        np.concatenate([images for images, _ in batches]),
-        np.concatenate([labels for _, labels in batches]),
-        test_images,
-        test_labels,
-        names,
-    )
+        names = listed.get(names_key) if isinstance(listed, dict) else None
+        if not isinstance(names, list) or not all(isinstance(name, bytes) for name in names):
+            raise DataFileError(f"{folder / meta}: there is no list of names {names_key.decode()!r}")
+    texts = tuple(name.decode("utf-8", "replace") for name in names)
+    return np.concatenate(images), np.concatenate(labels), *_batch(folder / test, key, count), texts
+
+
+def _batch(path: Path, key: bytes, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the images (n, 32, 32, 3) and labels of one file."""
+    batch = safe_load(path)
+    for needed in (b"data", key):
+        if not isinstance(batch, dict) or needed not in batch:
+            raise DataFileError(f"{path}: there is no entry {needed.decode()!r}")
+    data, labels = batch[b"data"], batch[key]
+    wanted = 3 * SIDE * SIDE
+    if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] != wanted:
+        what = f"{data.dtype} {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
+        raise DataFileError(f"{path}: 'data' is {what}; it must be an array uint8 (n, {wanted})")
+    if not isinstance(labels, list) or not all(isinstance(label, int) for label in labels):
+        raise DataFileError(f"{path}: {key.decode()!r} is not a list of whole numbers")
+    if len(labels) != len(data):
+        raise DataFileError(f"{path}: there are {len(data)} images, but {len(labels)} labels")
+    if any(not 0 <= label < count for label in labels):
+        raise DataFileError(f"{path}: a label is not one of 0 to {count - 1}")
+    return data.reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1), np.array(labels, dtype=np.int64)
 
 
 def safe_load(path: Path) -> Any:
     """Load a pickle that holds arrays of numbers, lists, dicts, texts and whole numbers, and nothing else."""
+    content = bounded.read(path)
     try:
-        return _Unpickler(bounded.read(path)).load()
-    except bounded.DataFileError as error:
-        raise ImageDataError(str(error)) from None
-    except _RefusedError as error:
-        raise ImageDataError(
-            f"{path}: the file asks for {one_line(error)}, which a file of images has no use for; it is refused, and "
-            "nothing of it was run"
-        ) from None
+        return _Unpickler(content).load()
     except Exception as error:  # a broken pickle raises whatever its bytes happen to mean
-        raise ImageDataError(
-            f"{path}: it is cut off or not a pickle ({type(error).__name__}: {one_line(error)})"
-        ) from None
+        said = " ".join(str(error).split())  # its bytes may hold line breaks
+        if isinstance(error, _RefusedError):
+            problem = (
+                f"the file asks for {said}, which a file of images has no use for; it is refused, and nothing of it "
+            )
+            problem += "was run"
+        else:
+            problem = f"it is cut off or not a pickle ({type(error).__name__}: {said})"
+        raise DataFileError(f"{path}: {problem}") from None
 
 
 class _RefusedError(Exception):
     """The name of what a pickle asked for."""
+
+
+_NDARRAY = object()  # stands for the type numpy.ndarray, which a pickle names and must not be able to call
 
 
 class _Unpickler(pickle._Unpickler):
@@ -133,33 +142,8 @@ class _Unpickler(pickle._Unpickler):
         return text.encode("latin1")
 
 
-_NDARRAY = object()  # stands for the type numpy.ndarray, which a pickle names and must not be able to call
-
-
 def _dtype(code: object, *options: object) -> np.dtype:
     text = code.decode("ascii", "replace") if isinstance(code, bytes) else str(code)
     if not re.fullmatch(r"[uif][1248]", text):
         raise _RefusedError(f"an array of type {text!r}")
     return np.dtype(text, False, True)  # a copy: the pickle goes on to set its state
-
-
-def _batch(path: Path, key: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Return the images (n, 32, 32, 3) and labels of one file."""
-    batch = safe_load(path)
-    for needed in (b"data", key):
-        if not isinstance(batch, dict) or needed not in batch:
-            raise ImageDataError(f"{path}: there is no entry {needed.decode()!r}")
-    data, labels = batch[b"data"], batch[key]
-    wanted = 3 * SIDE * SIDE
-    if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] != wanted:
-        what = f"{data.dtype} {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
-        raise ImageDataError(f"{path}: 'data' is {what}; it must be an array uint8 (n, {wanted})")
-    if not isinstance(labels, list) or not all(isinstance(label, int) for label in labels):
-        raise ImageDataError(f"{path}: {key.decode()!r} is not a list of whole numbers")
-    if len(labels) != len(data):
-        raise ImageDataError(f"{path}: there are {len(data)} images, but {len(labels)} labels")
-    count = 100 if key == b"fine_labels" else 10
-    strange = [label for label in labels if not 0 <= label < count]
-    if strange:
-        raise ImageDataError(f"{path}: the label {strange[0]} is not one of 0 to {count - 1}")
-    return data.reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1), np.array(labels, dtype=np.int64)

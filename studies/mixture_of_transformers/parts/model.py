@@ -63,12 +63,21 @@ def attention_gradient(x: Array, attention: Array, by_output: Array) -> Array:
     return xp.matmul(xp.matrix_transpose(left), right)
 
 
-class Mixture:
-    """A mixture of transformers, or of one of its relatives, on one batch of samples.
+def of_own(values: Array, expert: Array) -> Array:
+    """Return what the expert (B, n) of every sample has, (B, n, ...) of ``values`` (B, M, n, ...)."""
+    xp = namespace(values)
+    batch, experts, n, *rest = values.shape
+    member = xp.arange(batch, dtype=expert.dtype)[:, None]
+    row = (member * experts + expert) * n + xp.arange(n, dtype=expert.dtype)[None, :]
+    taken = xp.take(xp.reshape(values, (batch * experts * n, -1)), xp.reshape(row, (-1,)), axis=0)
+    return xp.reshape(taken, (batch, n, *rest))
 
-    ``x`` (B, n, L, d): tokens; ``weights`` (B, M, d): W; ``kq`` (B, M or 1, d, d): key-query matrices: one per expert,
-    one for all (an FFN-level mixture), or no attention, f_m = sum_l W_m' X_l; ``theta`` (B, M, d): parameters of the
-    router.
+
+class Mixture:
+    """A mixture of transformers on one batch of samples.
+
+    ``x`` (B, n, L, d): tokens; ``weights`` (B, M, d): W; ``kq`` (B, M, d, d): key-query matrices, or None for no
+    attention, f_m = sum_l W_m' X_l; ``theta`` (B, M, d): parameters of the router.
 
     ``sums`` (B, n, d): sum_l X_l, what the router sees; ``expert`` (B, n): where every sample is sent, see
     :meth:`route` and :meth:`send`.
@@ -87,7 +96,6 @@ class Mixture:
         if kq is None:
             self.freeze()
 
-    # --- routing ----------------------------------------------------------------------------------------------------
     def scores(self) -> Array:
         """Return the router's scores h without noise, (B, M, n)."""
         xp = namespace(self.sums)
@@ -124,16 +132,15 @@ class Mixture:
         pull = logistic_slope(margin) * margin / y.shape[1]
         return xp.matmul(pull[:, None, :] * (self._is_sent - pi), self.sums)
 
-    # --- experts ----------------------------------------------------------------------------------------------------
     def freeze(self) -> None:
-        """Compute the pooled features of all experts, (B, M or 1, n, d), which stay until the attention moves."""
+        """Compute the pooled features of all experts, (B, M, n, d), which stay; without attention they are one's."""
         xp = namespace(self.x)
         self._own = self._moving = None
         if self.kq is None:
             self.features = self.sums[:, None, :, :]
             return
-        each = range(self.kq.shape[1])
-        self.features = xp.stack([pool(self.x, attend(self.x, self.kq[:, a, :, :])) for a in each], axis=1)
+        experts = range(self.kq.shape[1])
+        self.features = xp.stack([pool(self.x, attend(self.x, self.kq[:, m, :, :])) for m in experts], axis=1)
 
     def thaw(self) -> None:
         """Forget the pooled features; a mixture without attention keeps them."""
@@ -147,7 +154,8 @@ class Mixture:
             self._moving = _Moving(self.x, self.weights, self.kq, self.expert)
             return self._moving.f
         if self._own is None:
-            self._own = self._take_own()
+            one = self.features.shape[1] == 1  # without attention, all experts read the same
+            self._own = self.features[:, 0, :, :] if one else of_own(self.features, self.expert)
         every = xp.matmul(self.weights, xp.matrix_transpose(self._own))
         return xp.sum(every * self._is_sent, axis=1)
 
@@ -168,17 +176,6 @@ class Mixture:
             raise ValueError("the attention is frozen or absent; thaw() and forward() come first")
         return self._moving.tiles.scatter(self._moving.attention)
 
-    def _take_own(self) -> Array:
-        features: Array = self.features
-        xp = namespace(features)
-        batch, kinds, n, d = features.shape
-        if kinds == 1:
-            return features[:, 0, :, :]
-        member = xp.arange(batch, dtype=self.expert.dtype)[:, None]
-        row = (member * kinds + self.expert) * n + xp.arange(n, dtype=self.expert.dtype)[None, :]
-        taken = xp.take(xp.reshape(features, (-1, d)), xp.reshape(row, (-1,)), axis=0)
-        return xp.reshape(taken, (batch, n, d))
-
 
 class _Moving:
     """Outputs f (B, n) while the attention moves: samples in tiles of one key-query matrix each."""
@@ -186,7 +183,7 @@ class _Moving:
     def __init__(self, x: Array, weights: Array, kq: Array, expert: Array) -> None:
         xp = namespace(x, weights, kq)
         experts = kq.shape[1]
-        self.tiles: Tiles = cut(expert if experts > 1 else xp.zeros_like(expert), experts, ROWS)
+        self.tiles: Tiles = cut(expert, experts, ROWS)
         self.x = self.tiles.gather(x)
         self.attention = attend(self.x, self.tiles.of_experts(kq))
         batch, experts, d = weights.shape

@@ -1,8 +1,8 @@
 """A mixture of transformers and its rivals on the data of Definition 1, trained in three stages.
 
 Algorithm 1 of "Mixture-of-Transformers Learn Faster". The paper states neither the law of the perturbation r nor
-whether the routing is noisy in evaluation, nor sample size, dimension and learning rates: they are settings here, with
-defaults of ours. Cells share data and, expert by expert, starts, so that models and optimisers are compared in pairs.
+whether the routing is noisy in evaluation, nor sample size, dimension and learning rates. Cells share data and, expert
+by expert, starts, so that models and optimisers are compared in pairs.
 """
 
 from __future__ import annotations
@@ -19,34 +19,29 @@ from moestat.arrays import Array
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.models import patches
 from moestat.status import Status
+from studies.mixture_of_transformers.parts import decay
 from studies.mixture_of_transformers.parts.model import Mixture
-from studies.mixture_of_transformers.parts.mot_measures import (
-    OVER_EPOCHS,
-    STAGES,
-    TOKENS,
-    TUNING_DIMS,
-    Sample,
-    View,
-    measure,
-    stage_lengths,
-    tuning,
-)
+from studies.mixture_of_transformers.parts.mot_measures import OVER_EPOCHS, STAGES, TOKENS, Sample, View, measure
 from studies.mixture_of_transformers.parts.multi_head import MultiHead
-from studies.mixture_of_transformers.parts.staged_training import Schedule, train
-from studies.mixture_of_transformers.parts.step_rules import Name
+from studies.mixture_of_transformers.parts.staged_training import Schedule, StepRule, train
 
 VERSION = 1
+
+
+HEADS, NEURONS = 2, 16
+"""Heads of the multi-head transformer, and neurons of its FFN (ours)."""
+ATTENTION = 5.0
+"""v_n' KQ v_n of the ideal start (ours)."""
 
 
 class Settings(SettingsModel):
     """Settings of a cell. *Ours*: not stated in the paper."""
 
-    model: Literal["mot", "no-attention", "shared-attention", "multi-head"] = Field(
+    model: Literal["mot", "no-attention", "multi-head"] = Field(
         "mot",
-        description="mixture of transformers; mixture without attention; experts (FFNs) behind one attention; or one "
-        "multi-head transformer with a shared ReLU FFN and no router",
+        description="mixture of transformers; mixture without attention; or one multi-head transformer with a shared "
+        "ReLU FFN and no router",
     )
-    training: Literal["stages", "joint"] = Field("stages", description="Algorithm 1, or all parameters at every step")
     start: Literal["random", "specialised", "ideal"] = Field(
         "random",
         description="N(0, sigma_0^2 / d); or what Prop. 1 promises (class-pure routing, W = v_n); or what Props. 1 "
@@ -59,26 +54,17 @@ class Settings(SettingsModel):
     samples: int = Field(400, ge=1, description="K, training samples (ours)")
     test_samples: int = Field(1000, ge=1, description="test samples (ours)")
     token_noise: float = Field(0.5, ge=0, description="sigma_xi: a noise token is N(0, sigma_xi^2 / d I)")
-    heads: int = Field(2, ge=1, description="heads of the multi-head transformer (ours)")
-    neurons: int = Field(16, ge=2, description="neurons of the multi-head transformer's FFN (ours)")
     start_scale: float = Field(3.0, gt=0, description="sigma_0 (ours)")
     ideal_weight: float = Field(1.0, gt=0, description="ours: <W, v_n> of the ideal start")
-    ideal_attention: float = Field(5.0, ge=0, description="ours: v_n' KQ v_n of the ideal start")
     specialise_steps: int = Field(2000, ge=0, description="T1 (ours)")
     attention_steps: int = Field(400, ge=0, description="T2 - T1 (ours)")
     tuning_steps: int = Field(8000, ge=0, description="T - T2 (ours)")
     specialise_rate: float = Field(1e-3, gt=0, description="eta of stage I (ours)")
     attention_rate: float = Field(20.0, gt=0, description="eta_a (ours)")
     router_rate: float = Field(100.0, ge=0, description="eta_r (ours)")
-    tuning_rate: float = Field(10.0, gt=0, description="eta of stage III and of joint training (ours)")
-    tuning_rule: Name = Field("gd", description="step rule of stage III; gradient descent in the paper")
-    tuning_router: Literal["on", "frozen"] = Field(
-        "on", description="router in stage III: trained on (the paper), or fixed and without noise"
-    )
-    perturbation: Literal["uniform", "normal", "gumbel", "none"] = Field(
-        "uniform", description="law of r: Unif[0, 1], N(0, 1) or Gumbel, times perturbation_scale (ours)"
-    )
-    perturbation_scale: float = Field(1.0, gt=0, description="ours")
+    tuning_rate: float = Field(10.0, gt=0, description="eta of stage III (ours)")
+    tuning_rule: StepRule = Field("gd", description="step rule of stage III; gradient descent in the paper")
+    perturbation_scale: float = Field(1.0, gt=0, description="ours: r is uniform on [0, this]")
     records_per_decade: int = Field(12, ge=2, description="log-spaced steps of each stage at which all is measured")
     gap_level: float = Field(1.0, gt=0, description="ours: mean specialisation gap that ends stage I")
     loss_level: float = Field(0.1, gt=0, description="ours: test loss that ends stage I by another rule")
@@ -91,7 +77,7 @@ class Settings(SettingsModel):
             raise ValueError(f"dimension is {self.dimension}; {self.classes} classes need at least {2 * self.classes}")
         if self.model != "multi-head" and self.experts > self.expert_slots:
             raise ValueError(f"experts is {self.experts}; expert_slots = {self.expert_slots} must be at least that")
-        if self.start != "random" and (self.model in ("multi-head", "shared-attention") or self.experts < self.classes):
+        if self.start != "random" and (self.model == "multi-head" or self.experts < self.classes):
             raise ValueError(
                 f"start = '{self.start}' needs experts of their own, as many as classes; or take start = 'random'"
             )
@@ -124,16 +110,8 @@ class Settings(SettingsModel):
     @property
     def schedule(self) -> Schedule:
         """What the training algorithm needs to know."""
-        return Schedule(
-            *self.ends,
-            specialise_rate=self.specialise_rate,
-            attention_rate=self.attention_rate,
-            router_rate=self.router_rate,
-            tuning_rate=self.tuning_rate,
-            tuning_rule=self.tuning_rule,
-            tuning_router=self.tuning_router,
-            joint=self.training == "joint",
-        )
+        rates = self.specialise_rate, self.attention_rate, self.router_rate, self.tuning_rate
+        return Schedule(*self.ends, *rates, tuning_rule=self.tuning_rule)
 
 
 def _data(cell: Cell, s: Settings, replicate: int) -> tuple[patches.Dictionary, patches.Examples, patches.Examples]:
@@ -153,14 +131,14 @@ def _data(cell: Cell, s: Settings, replicate: int) -> tuple[patches.Dictionary, 
 
 def _start(cell: Cell, s: Settings, replicate: int, directions: patches.Dictionary) -> tuple[np.ndarray, ...]:
     """Draw the initial weights and key-query matrices; the first experts of a larger M are those of a smaller one."""
-    d = s.dimension
+    d, heads = s.dimension, s.model == "multi-head"
     labels = directions.labels[np.arange(s.experts) % s.classes]
     if s.start == "ideal":
-        return s.ideal_weight * labels, s.ideal_attention * labels[:, :, None] * labels[:, None, :]
-    shape = (s.neurons, s.heads, d) if s.model == "multi-head" else (s.experts, d)
-    count = {"multi-head": s.heads, "shared-attention": 1}.get(s.model, s.experts)
-    kind = {"kind": s.model if s.model == "multi-head" else "experts", "dimension": d}
+        return s.ideal_weight * labels, ATTENTION * labels[:, :, None] * labels[:, None, :]
+    kind = {"kind": s.model if heads else "experts", "dimension": d}
+    shape = (NEURONS, HEADS, d) if heads else (s.experts, d)
     weights = cell.generator(replicate, "start: weights", **kind).standard_normal(shape)
+    count = HEADS if heads else s.experts
     kq = cell.generator(replicate, "start: attention", dimension=d).standard_normal((count, d, d))
     scale = s.start_scale / np.sqrt(d)
     return s.ideal_weight * labels if s.start == "specialised" else scale * weights, scale * kq
@@ -175,17 +153,8 @@ def _ideal_routing(cell: Cell, s: Settings, replicate: int, purpose: str, cluste
 
 def _noise(s: Settings, generators: Sequence[np.random.Generator], n: int, xp: Any) -> Iterator[Array]:
     """Yield perturbations, (B, M, n), one draw per step: a longer run repeats the steps of a shorter one."""
-    shape = (s.experts, n)
-
-    def draw(rng: np.random.Generator) -> np.ndarray:
-        if s.perturbation == "uniform":
-            return rng.random(shape)
-        if s.perturbation == "normal":
-            return rng.standard_normal(shape)
-        return rng.gumbel(size=shape) if s.perturbation == "gumbel" else np.zeros(shape)
-
     while True:
-        yield xp.asarray(s.perturbation_scale * np.stack([draw(rng) for rng in generators]))
+        yield xp.asarray(s.perturbation_scale * np.stack([rng.random((s.experts, n)) for rng in generators]))
 
 
 def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str, np.ndarray]:
@@ -208,23 +177,19 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
     else:
         theta = xp.zeros((len(replicates), s.experts, s.dimension), dtype=xp.float64)
         model = Mixture(training.x, weights, None if s.model == "no-attention" else kq, theta)
-        if s.start != "random":
-            sent = [
-                xp.asarray(
-                    np.stack(
-                        [_ideal_routing(cell, s, r, name, e.cluster) for r, e in zip(replicates, examples, strict=True)]
-                    )
-                )
-                for name, examples in zip(("training", "test"), drawn, strict=True)
-            ]
-            model.send(sent[0])
-        else:
+        sizes = {"training": s.samples, "test": s.test_samples}
+        if s.start == "random":
             draws = [
                 [cell.generator(r, f"perturbation: {name}", experts=s.experts, n=n) for r in replicates]
-                for name, n in (("training", s.samples), ("test", s.test_samples))
+                for name, n in sizes.items()
             ]
             noise = _noise(s, draws[0], s.samples, xp)
             test_noise = next(_noise(s, draws[1], s.test_samples, xp))
+        else:
+            for place, (name, examples) in enumerate(zip(sizes, drawn, strict=True)):
+                pairs = zip(replicates, examples, strict=True)
+                sent[place] = xp.asarray(np.stack([_ideal_routing(cell, s, r, name, e.cluster) for r, e in pairs]))
+            model.send(sent[0])
 
     views = View(training, model, sent[0]), View(test, model, sent[1])
     measured: list[dict[str, np.ndarray]] = []
@@ -245,8 +210,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     Over ``epoch`` (steps taken): the variables of ``OVER_EPOCHS``; ``attention`` by ``query`` and ``key``;
     ``on_labels`` <W, v_n>, ``on_centres`` <W, c_n> and ``dispatch`` by ``expert`` and ``class``, padded with NaN to
     ``expert_slots``. Over ``stage`` ("start", "I", "II", "III": at its end): ``after_...`` of the same. Over ``tuning``
-    (steps of stage III), with laws fitted to it: see ``mot_measures.tuning``. Per replicate: lengths of the stages,
-    see ``mot_measures.stage_lengths``.
+    (steps of stage III), with laws fitted to it: see ``decay.tuning``. Per replicate: lengths of the stages,
+    see ``decay.stage_lengths``.
     """
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)
@@ -273,13 +238,14 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         values[name] = np.pad(recorded, padding, constant_values=np.nan) if "expert" in own else recorded
         values[f"after_{name}"] = values[name][:, at_stage]
         dims |= {name: ("epoch", *own), f"after_{name}": ("stage", *own)}
-    of_tuning, steps = tuning(epochs, s.ends[1], out["train_loss"], out["test_loss"])
-    lengths, levels = stage_lengths(epochs, s.ends, out, s.gap_level, s.loss_level, s.attention_level)
+    of_tuning, steps = decay.tuning(epochs, s.ends[1], out["train_loss"], out["test_loss"])
+    levels = s.gap_level, s.loss_level, s.attention_level
+    lengths, what = decay.stage_lengths(epochs, s.ends, out, levels)
     about = {f"{prefix}{name}": text for name, text in OVER_EPOCHS.items() for prefix in ("", "after_")}
     return assemble(
         replicates,
         values | of_tuning | lengths,
-        dims=dims | TUNING_DIMS,
+        dims=dims | decay.DIMS,
         coords={
             "epoch": epochs,
             "stage": list(STAGES),
@@ -289,5 +255,5 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
             "class": np.arange(s.classes),
             **steps,
         },
-        attrs={name: {"long_name": text} for name, text in (about | levels).items()},
+        attrs={name: {"long_name": text} for name, text in (about | what).items()},
     )

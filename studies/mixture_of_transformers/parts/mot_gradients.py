@@ -1,19 +1,16 @@
 """Orders of weights, attention and gradients in stages I and II: Lemmas 5, 6 and 11 to 14.
 
-Algorithm 1's stage I with eta_r = eta is run to ``T1 = M sqrt(sigma_0) / eta``, as the end of Appendix D has it; the
-proof of Lemma 11 has ``eta T1 = sqrt(sigma_0)``, after which the model is looked at, too (*early*). Gradients are
-expectations: over all kinds of samples of Definition 1, over the perturbation of the router, whose probabilities are
-integrated, and over the noise tokens, of which draws and their negatives are averaged. What the lemmas speak of are
-small differences of such gradients and the largest of many, which an error in them would swamp. Lemma 13 bounds the
-size of the difference between an expert's own class and the others; Appendix D needs its sign, which is that of a step
-against the gradient here (*growth*). Stage II is looked at from where stage I ended (*trained*), and from what
-Proposition 1 promises (*promised*): ``W = W_0 + sqrt(sigma_0) v_n``, every class at its own experts with equal
-probability.
+Algorithm 1's stage I with eta_r = eta is run to ``T1 = M sqrt(sigma_0) / eta``. Gradients are expectations: over all
+kinds of samples of Definition 1, over the perturbation of the router, whose probabilities are integrated, and over the
+noise tokens, of which draws and their negatives are averaged: the lemmas speak of small differences of such gradients
+and of the largest of many, which an error in them would swamp. They are measured at the start; *early*, after ``eta T1
+= sqrt(sigma_0)`` as in the proof of Lemma 11; where stage I ended (*trained*); and from what Proposition 1 promises
+(*promised*): ``W = W_0 + sqrt(sigma_0) v_n``, every class at its own experts with equal probability.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -93,8 +90,7 @@ class Settings(SettingsModel):
         return max(1, int(np.sqrt(self.start_scale) / self.rate))
 
 
-@dataclass(frozen=True)
-class _World:
+class World(NamedTuple):
     """Signals (N, d), and samples of all kinds: tokens (n, L, d), labels and classes (n,)."""
 
     labels: np.ndarray
@@ -104,9 +100,9 @@ class _World:
     cluster: np.ndarray
 
 
-def _world(
+def make_world(
     s: Settings, directions: patches.Dictionary, rng: np.random.Generator, repeats: int, *, mirrored: bool = False
-) -> _World:
+) -> World:
     """Make samples of every class, distractor and pair of signs in turn; a model does not see the order of tokens.
 
     Mirrored, there are twice as many: each draw of noise tokens comes with its negative.
@@ -120,50 +116,7 @@ def _world(
     own, other, y, sign = own[kinds].astype(int), other[kinds].astype(int), y[kinds], sign[kinds]
     labels, centres = directions.labels, directions.centres
     signals = np.stack([centres[own], y[:, None] * labels[own], sign[:, None] * labels[other]], axis=1)
-    return _World(labels, centres, np.concatenate([signals, noise], axis=1), y, own)
-
-
-def _one(s: Settings, streams: Streams) -> dict[str, np.ndarray | float]:
-    world = {"classes": s.classes, "dimension": s.dimension}
-    directions = patches.dictionary(streams("directions", **world), s.classes, s.dimension)
-    training = _world(s, directions, streams("tokens: a", **world), s.repeats)
-    judged = _world(s, directions, streams("tokens: b", **world), s.judged, mirrored=True)
-    scale = s.start_scale / np.sqrt(s.dimension)
-    weights = scale * streams("start: weights", **world).standard_normal((s.experts, s.dimension))
-    rng = streams("start: attention", dimension=s.dimension)
-    kq = scale * rng.standard_normal((s.experts, s.dimension, s.dimension))
-    model = Mixture(training.x[None], weights[None], kq[None], np.zeros((1, s.experts, s.dimension)))
-    rng = streams("perturbation", experts=s.experts, n=len(training.y))
-    noise = (rng.random((1, s.experts, len(training.y))) for _ in range(s.steps))
-    schedule = Schedule(s.steps, s.steps, s.steps, s.rate, s.rate, s.rate, s.rate)
-    early: list[np.ndarray] = []
-    train(
-        model,
-        training.y[None],
-        schedule,
-        noise,
-        lambda _: early.extend((model.weights[0].copy(), model.theta[0].copy())),
-        (s.early,),
-    )
-
-    of_start = specialisation.expert_class(weights @ directions.labels.T)
-    promised = weights + np.sqrt(s.start_scale) * directions.labels[of_start]
-    idle, trained = np.zeros((s.experts, s.dimension)), model.theta[0]
-    states = [
-        _measure(s, judged, weights, kq, idle, _routed(judged, idle)),
-        _measure(s, judged, early[0], kq, early[1], _routed(judged, early[1])),
-        _measure(s, judged, model.weights[0], kq, trained, _routed(judged, trained)),
-        _measure(s, judged, promised, kq, idle, _pure(of_start, judged.cluster)),
-    ]
-    signals = np.concatenate([directions.labels, directions.centres])
-    attention = [attend(judged.x, each) for each in kq]
-    return {
-        "start_weight": float(np.abs(weights @ judged.x.reshape(-1, s.dimension).T).max()) / s.start_scale,
-        "start_query_key": float(np.abs(signals @ kq @ signals.T).max()) / s.start_scale,
-        "start_attention": max(float(np.ptp(p[:, :3, :3], axis=2).max()) for p in attention),
-        "start_converse": min(smallest_response(p[:, :3, :3], s.start_scale / 10) for p in attention),
-        **{name: np.array([state[name] for state in states]) for name in OVER_STATES},
-    }
+    return World(labels, centres, np.concatenate([signals, noise], axis=1), y, own)
 
 
 def smallest_response(attention: np.ndarray, least: float) -> float:
@@ -180,7 +133,7 @@ def smallest_response(attention: np.ndarray, least: float) -> float:
     return float(np.min(np.abs(one - other)[far] / apart[far])) if far.any() else float("nan")
 
 
-def _routed(world: _World, theta: np.ndarray) -> np.ndarray:
+def routed(world: World, theta: np.ndarray) -> np.ndarray:
     """Return the probabilities with which every sample goes to every expert under the perturbation, (n, M)."""
     scores = world.x.sum(axis=1) @ theta.T
     return np.concatenate([argmax_probabilities(scores[k : k + _ROWS]) for k in range(0, len(scores), _ROWS)])
@@ -206,68 +159,66 @@ def argmax_probabilities(scores: np.ndarray) -> np.ndarray:
     return share / share.sum(axis=1, keepdims=True)
 
 
-def _pure(of_expert: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+def pure(of_expert: np.ndarray, cluster: np.ndarray) -> np.ndarray:
     """Return the routing that Proposition 1 promises, (n, M); a class without an expert goes nowhere."""
     mine = (cluster[:, None] == of_expert).astype(float)
     return mine / np.maximum(mine.sum(axis=1, keepdims=True), 1.0)
 
 
-def _measure(
-    s: Settings, world: _World, weights: np.ndarray, kq: np.ndarray, theta: np.ndarray, routed: np.ndarray
-) -> dict[str, float]:
-    """Return the variables of :data:`OVER_STATES`; ``routed`` (n, M) are the probabilities of the experts."""
-    x, y = world.x, world.y
+def measure(
+    world: World, weights: np.ndarray, kq: np.ndarray, theta: np.ndarray, share: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the variables of :data:`OVER_STATES`; ``share`` (n, M) are the probabilities of the experts."""
+    x, y, rows, classes = world.x, world.y, np.arange(len(weights)), len(world.labels)
     attention = [attend(x, each) for each in kq]
     pooled = np.stack([pool(x, p) for p in attention])  # (M, n, d)
     f = np.einsum("mnd,md->nm", pooled, weights)
     pi = softmax(x.sum(axis=1) @ theta.T)
     margin = y[:, None] * pi * f
-    pull = routed * logistic_slope(margin) * margin
-    by_score = pull - pi * pull.sum(axis=1, keepdims=True)
-    of_theta = by_score.T @ x.sum(axis=1) / len(y)
-    slope = routed * logistic_slope(y[:, None] * f) * y[:, None] / len(y)
+    pull = share * logistic_slope(margin) * margin
+    of_theta = (pull - pi * pull.sum(axis=1, keepdims=True)).T @ x.sum(axis=1) / len(y)
+    slope = share * logistic_slope(y[:, None] * f) * y[:, None] / len(y)
     of_weights = np.einsum("nm,mnd->md", slope, pooled)
     on_labels = of_weights @ world.labels.T
     own = specialisation.expert_class(weights @ world.labels.T)
-    rows = np.arange(s.experts)
-    others = np.delete(on_labels.reshape(-1), rows * s.classes + own).reshape(s.experts, -1)
+    others = np.delete(on_labels.reshape(-1), rows * classes + own).reshape(len(rows), -1)
     lead = others.mean(axis=1) - on_labels[rows, own]  # a step is against the gradient
     length = np.linalg.norm(of_weights, axis=1)
+
     signals = np.concatenate([world.labels, world.centres])
-    grown = np.empty((s.experts, len(signals), len(signals)))  # keys before queries
-    by_label = np.empty((s.experts, 2))
+    grown = np.empty((len(rows), len(signals), len(signals)))  # keys before queries
+    by_label = np.empty((len(rows), 2))
     for m, p in enumerate(attention):
         by_output = (slope[:, m, None] * (x @ weights[m]))[:, None, :] * np.ones_like(p)
         grown[m] = -signals @ attention_gradient(x, p, by_output) @ signals.T
         of_samples = _pair_growth(x, p, by_output, world.labels[own[m]], world.centres[own[m]])
         by_label[m] = of_samples[y > 0].sum(), of_samples[y < 0].sum()
     own_pair = grown[rows, own, own].copy()
-    grown[rows, own, own] = 0.0
-    other_growth = grown.max(axis=(1, 2))  # at least 0: there is always a pair that does not grow
+    grown[rows, own, own] = 0.0  # what is left of a growth is at least 0: there is always a pair that does not grow
     other_pair = np.abs(grown).max(axis=(1, 2))
-    centre_pair = np.abs(grown[rows, s.classes + own, s.classes + own])
-    of_distractors = grown[:, :, : s.classes].copy()
-    of_distractors[rows, :, own] = 0.0  # what is left of a growth is at least 0
-    weight = float(np.abs(theta).max())
+    centre_pair = np.abs(grown[rows, classes + own, classes + own])
+    of_distractors = grown[:, :, :classes].copy()
+    of_distractors[rows, :, own] = 0.0
+    weight = np.abs(theta).max()
     return {
-        "output": float(np.abs(f).max()),
-        "router_centre": float(np.abs(of_theta @ world.centres.T).max()),
-        "router_label": float(np.abs(of_theta @ world.labels.T).max()),
-        "router_sum": float(np.abs(theta.sum(axis=0)).max()) / weight if weight > 0 else 0.0,
-        "class_difference": float(np.mean(np.abs(lead))),
-        "gap_growth": float(np.mean(lead)),
-        "gap_step": float(np.mean(np.divide(lead, length, out=np.zeros_like(lead), where=length > 0))),
-        "gap_widens": float(np.mean(lead > 0)),
-        "expert_centre": float(np.abs(of_weights @ world.centres.T).max()),
-        "own_pair": float(np.mean(own_pair)),
-        "other_growth": float(np.mean(other_growth)),
-        "other_pair": float(np.mean(other_pair)),
-        "centre_pair": float(np.mean(centre_pair)),
-        "centre_pair_largest": float(np.mean(centre_pair == other_pair)),
-        "label_centre_pair": float(np.mean(np.abs(grown[rows, own, s.classes + own]))),
-        "label_centre_one": float(np.mean(np.abs(by_label))),
-        "distractor_growth": float(np.mean(of_distractors.max(axis=(1, 2)))),
-        "distractor_query": float(np.mean(np.abs(of_distractors).max(axis=(1, 2)))),
+        "output": np.abs(f).max(),
+        "router_centre": np.abs(of_theta @ world.centres.T).max(),
+        "router_label": np.abs(of_theta @ world.labels.T).max(),
+        "router_sum": np.abs(theta.sum(axis=0)).max() / weight if weight > 0 else np.zeros(()),
+        "class_difference": np.mean(np.abs(lead)),
+        "gap_growth": np.mean(lead),
+        "gap_step": np.mean(np.divide(lead, length, out=np.zeros_like(lead), where=length > 0)),
+        "gap_widens": np.mean(lead > 0),
+        "expert_centre": np.abs(of_weights @ world.centres.T).max(),
+        "own_pair": np.mean(own_pair),
+        "other_growth": np.mean(grown.max(axis=(1, 2))),
+        "other_pair": np.mean(other_pair),
+        "centre_pair": np.mean(centre_pair),
+        "centre_pair_largest": np.mean(centre_pair == other_pair),
+        "label_centre_pair": np.mean(np.abs(grown[rows, own, classes + own])),
+        "label_centre_one": np.mean(np.abs(by_label)),
+        "distractor_growth": np.mean(of_distractors.max(axis=(1, 2))),
+        "distractor_query": np.mean(np.abs(of_distractors).max(axis=(1, 2))),
     }
 
 
@@ -290,5 +241,37 @@ def run(s: Settings, streams: Streams) -> Row:
 
     The variables of ``OF_START`` per replicate, those of ``OVER_STATES`` by ``state``. The device plays no part.
     """
-    row = _one(s, streams)
+    world = {"classes": s.classes, "dimension": s.dimension}
+    directions = patches.dictionary(streams("directions", **world), s.classes, s.dimension)
+    training = make_world(s, directions, streams("tokens: a", **world), s.repeats)
+    judged = make_world(s, directions, streams("tokens: b", **world), s.judged, mirrored=True)
+    scale = s.start_scale / np.sqrt(s.dimension)
+    weights = scale * streams("start: weights", **world).standard_normal((s.experts, s.dimension))
+    rng = streams("start: attention", dimension=s.dimension)
+    kq = scale * rng.standard_normal((s.experts, s.dimension, s.dimension))
+    idle = np.zeros((s.experts, s.dimension))
+    model = Mixture(training.x[None], weights[None], kq[None], idle[None])
+    rng = streams("perturbation", experts=s.experts, n=len(training.y))
+    noise = (rng.random((1, s.experts, len(training.y))) for _ in range(s.steps))
+    schedule = Schedule(s.steps, s.steps, s.steps, s.rate, s.rate, s.rate, s.rate)
+    early: list[np.ndarray] = []
+
+    def look(_: int) -> None:
+        early.extend((model.weights[0].copy(), model.theta[0].copy()))
+
+    train(model, training.y[None], schedule, noise, look, (s.early,))
+    own = specialisation.expert_class(weights @ directions.labels.T)
+    promised = weights + np.sqrt(s.start_scale) * directions.labels[own]
+    places = [(weights, idle), (early[0], early[1]), (model.weights[0], model.theta[0])]
+    states = [measure(judged, w, kq, theta, routed(judged, theta)) for w, theta in places]
+    states.append(measure(judged, promised, kq, idle, pure(own, judged.cluster)))
+    signals = np.concatenate([directions.labels, directions.centres])
+    attention = [attend(judged.x, each_kq)[:, :3, :3] for each_kq in kq]
+    row = {
+        "start_weight": float(np.abs(weights @ judged.x.reshape(-1, s.dimension).T).max()) / s.start_scale,
+        "start_query_key": float(np.abs(signals @ kq @ signals.T).max()) / s.start_scale,
+        "start_attention": max(float(np.ptp(p, axis=2).max()) for p in attention),
+        "start_converse": min(smallest_response(p, s.start_scale / 10) for p in attention),
+        **{name: np.array([state[name] for state in states]) for name in OVER_STATES},
+    }
     return row | steps(row, s.steps)

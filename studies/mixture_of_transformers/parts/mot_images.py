@@ -10,8 +10,9 @@ import xarray as xr
 from pydantic import Field, model_validator
 
 from moestat.experiment import Cell
+from moestat.replicates import Streams
 from studies.mixture_of_transformers.parts import image_data, image_files, image_patches
-from studies.mixture_of_transformers.parts.mot_real import MixtureSettings, Problem, measure
+from studies.mixture_of_transformers.parts.mot_real import MixtureSettings, Problem, generator, measure
 
 VERSION = 1
 
@@ -47,37 +48,34 @@ def read_data(settings: Mapping[str, Any]) -> None:
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
     """Train and evaluate one model per replicate; see ``mot_real.measure``."""
-    settings = Settings.model_validate(dict(cell.settings))
-    return measure(cell, settings, replicates, device, lambda replicate: _problem(cell, settings, replicate))
+    return measure(cell, Settings.model_validate(dict(cell.settings)), replicates, device, problem)
 
 
-def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
+def problem(settings: Settings, streams: Streams) -> Problem:
+    """Return the patches of a replicate, and how its models read them."""
     from studies.mixture_of_transformers.parts.encoder import vision_transformer
-    from studies.mixture_of_transformers.parts.image_augmentation import FlipAndCrop
 
     identity: dict[str, Any] = {"data": settings.data_sha256 or "digits"}
-    if settings.data:
-        images = image_files.load(settings.data)
-    else:
-        images = image_data.digits(cell.generator(replicate, "split", **identity))
+    images = image_files.load(settings.data) if settings.data else image_data.digits(streams("split", **identity))
     sizes = {"train": settings.train, "test": settings.test}
     if settings.train or settings.test:
-        images = images.sample(settings.train, settings.test, cell.generator(replicate, "sample", **identity, **sizes))
+        images = images.sample(settings.train, settings.test, streams("sample", **identity, **sizes))
     images = images.standardised()
     shares = {"foreign": settings.foreign, "noise": settings.corrupted}
-    rng = cell.generator(replicate, "corruption", **identity, **sizes, **shares, patch=settings.patch)
-    inputs = [
+    rng = streams("corruption", **identity, **sizes, **shares, patch=settings.patch)
+    train, test = (
         image_patches.corrupt(image_patches.patches(pixels, settings.patch), label, rng, **shares)
         for pixels, label in ((images.train, images.train_class), (images.test, images.test_class))
-    ]
-    length, features = inputs[0].shape[1:]
+    )
     augment = None
     if settings.flips_and_crops:
-        seed = int(cell.generator(replicate, "flips and crops").integers(2**63))
-        height, width = images.train.shape[1:3]
-        augment = FlipAndCrop(settings.patch, height, width, seed)
+        moves = {"size": settings.patch, "height": images.train.shape[1]}
+        augment = functools.partial(
+            image_patches.flip_and_crop, **moves, generator=generator(streams("flips and crops"))
+        )
+    length, features = train.shape[1:]
     return Problem(
-        inputs=(inputs[0], inputs[1]),
+        inputs=(train, test),
         target=(images.train_class, images.test_class),
         outputs=len(images.classes),
         group=images.test_class,

@@ -9,7 +9,7 @@ product is negative.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -25,7 +25,6 @@ from studies.mixture_of_transformers.parts.staged_training import Schedule, trai
 VERSION = 1
 
 STATES = ("start", "I", "II", "III")
-
 OF_STATES = {
     "conflict": "share of pairs of samples at one expert whose gradients in W conflict",
     "agreement": "length of an expert's mean gradient in W over the mean length",
@@ -38,8 +37,12 @@ OVER_TUNING = {
     "curvature": "least eigenvalue of the Hessian of an expert's loss in W, largest over experts",
 }
 """Variables by state of the model, and over steps of stage III, and what they are."""
+CONVEXITY = {"convexity": "loss of the FFN less that halfway to itself with neurons permuted, relative, least of 20"}
 
-CONVEXITY = "loss of the FFN less that halfway to itself with neurons permuted, relative, least of 20"
+SCALE, ATTENTION, HEADS = 3.0, 5.0, 2  # sigma_0, v_n' KQ v_n of the ideal start, heads of the rival (ours)
+TUNING_STEPS = 8000  # T - T2 (ours)
+TUNING = sorted({1, *np.round(np.geomspace(TUNING_STEPS / 1000, TUNING_STEPS, 13)).astype(int).tolist()})
+"""Steps of stage III at which curvature is measured: the first, and four for each of the last three decades."""
 
 
 class Settings(SettingsModel):
@@ -59,15 +62,9 @@ class Settings(SettingsModel):
     dimension: int = Field(32, ge=4, description="d, at least 2 N (ours)")
     samples: int = Field(400, ge=10, description="K, training samples (ours)")
     token_noise: float = Field(0.5, ge=0, description="sigma_xi (ours)")
-    heads: int = Field(2, ge=1, description="heads of the multi-head transformer (ours)")
     neurons: int = Field(16, ge=2, description="neurons of the multi-head transformer's FFN (ours)")
-    start_scale: float = Field(3.0, gt=0, description="sigma_0 (ours)")
-    ideal_attention: float = Field(5.0, ge=0, description="ours: v_n' KQ v_n of the ideal start")
     specialise_steps: int = Field(2000, ge=1, description="T1 (ours)")
     attention_steps: int = Field(400, ge=1, description="T2 - T1 (ours)")
-    tuning_steps: int = Field(8000, ge=20, description="T - T2 (ours)")
-    specialise_rate: float = Field(1e-3, gt=0, description="eta of stage I (ours)")
-    attention_rate: float = Field(20.0, gt=0, description="eta_a (ours)")
     router_rate: float = Field(100.0, ge=0, description="eta_r (ours)")
     tuning_rate: float = Field(10.0, gt=0, description="eta of stage III (ours)")
 
@@ -80,58 +77,56 @@ class Settings(SettingsModel):
         return self
 
     @property
-    def ends(self) -> tuple[int, int, int]:
-        """T1, T2 and T; what a start promises is not trained."""
+    def schedule(self) -> Schedule:
+        """T1, T2 and T, and the rates; what a start promises is not trained."""
         first = self.specialise_steps if self.start == "random" else 0
         second = first + (0 if self.start == "ideal" else self.attention_steps)
-        return first, second, second + self.tuning_steps
-
-    @property
-    def tuning(self) -> list[int]:
-        """Steps of stage III at which curvature is measured: the first, and four for each of the last three decades."""
-        return sorted(
-            {1, *(int(t) for t in np.round(np.geomspace(self.tuning_steps / 1000, self.tuning_steps, 13)) if t)}
-        )
+        return Schedule(first, second, second + TUNING_STEPS, 1e-3, 20.0, self.router_rate, self.tuning_rate)
 
 
-def _one(s: Settings, streams: Streams) -> dict[str, np.ndarray | float]:
+@each(
+    dims=dict.fromkeys(OF_STATES, ("state",)) | dict.fromkeys(OVER_TUNING, ("tuning",)),
+    coords={"state": list(STATES), "tuning": np.array(TUNING)},
+    attrs={name: {"long_name": text} for name, text in (OF_STATES | OVER_TUNING | CONVEXITY).items()},
+)
+def run(s: Settings, streams: Streams) -> Row:
+    """Run Algorithm 1 and measure conflicts at the ends of its stages, and curvature along stage III.
+
+    The variables of ``OF_STATES`` by ``state``, those of ``OVER_TUNING`` over ``tuning`` (steps of stage III), and
+    ``convexity`` per replicate. The device plays no part.
+    """
     world = {"classes": s.classes, "dimension": s.dimension}
     directions = patches.dictionary(streams("directions", **world), s.classes, s.dimension)
     law = patches.Law(signal=(1, 1), centre=(1, 1), feature_noise=(1, 1), noise_scale=s.token_noise)
-    scalars = streams("training: scalars", **world)
-    vectors = streams("training: vectors", **world)
-    data = patches.draw(scalars, vectors, directions, s.samples, s.tokens, law)
-    noise = _noise(s, streams) if s.model == "mot" and s.start == "random" else None
-    model = _model(s, streams, directions, data)
-    judged = None if noise is None else next(_noise(s, streams, "judged"))
+    draws = streams("training: scalars", **world), streams("training: vectors", **world)
+    data = patches.draw(*draws, directions, s.samples, s.tokens, law)
+    model, trains_router = _model(s, streams, directions, data), s.model == "mot" and s.start == "random"
+    noise = _noise(s, streams, "training") if trains_router else None
+    judged = next(_noise(s, streams, "judged")) if trains_router else None
 
-    first, second, end = s.ends
-    at_state: dict[int, list[str]] = {}
-    for step, name in zip((0, first, second, end), STATES, strict=True):
-        at_state.setdefault(step, []).append(name)
-    at_tuning = [second + t for t in s.tuning]
-    by_state: dict[str, dict[str, float]] = {}
-    by_step: dict[int, dict[str, float]] = {}
+    schedule = s.schedule
+    begin = schedule.attended
+    ends = dict(zip(STATES, (0, schedule.specialised, begin, schedule.end), strict=True))
+    of_states: dict[str, dict[str, float]] = {}
+    over_tuning: list[dict[str, float]] = []
+    row: dict[str, Any] = {"convexity": np.nan}
 
     def observe(t: int) -> None:
-        expert, margin, by_weights, by_attention = _look(model, data, judged)
-        if t in at_tuning:
-            by_step[t] = _curvature(model, expert, margin, by_weights)
-        for state in at_state.get(t, []):
-            by_state[state] = _conflicts(data, expert, margin, by_weights, by_attention)
-        if t == second and isinstance(model, MultiHead):
-            by_state["convexity"] = {"convexity": _halfway(s, streams, model, data.y)}
+        looked = _look(model, data, judged)
+        if t - begin in TUNING:
+            over_tuning.append(_curvature(model, *looked[:3]))
+        for state in (state for state in STATES if ends[state] == t):
+            of_states[state] = _conflicts(data, *looked)
+        if t == begin and isinstance(model, MultiHead):
+            row["convexity"] = _halfway(s, streams, model, data.y)
 
-    schedule = Schedule(first, second, end, s.specialise_rate, s.attention_rate, s.router_rate, s.tuning_rate)
-    train(model, data.y[None], schedule, noise, observe, {*at_state, *at_tuning})
-    return {
-        **{name: np.array([by_state[state][name] for state in STATES]) for name in OF_STATES},
-        **{name: np.array([by_step[t][name] for t in at_tuning]) for name in OVER_TUNING},
-        **by_state.get("convexity", {"convexity": np.nan}),
-    }
+    train(model, data.y[None], schedule, noise, observe, {*ends.values(), *(begin + t for t in TUNING)})
+    row |= {name: np.array([of_states[state][name] for state in STATES]) for name in OF_STATES}
+    row |= {name: np.array([each_step[name] for each_step in over_tuning]) for name in OVER_TUNING}
+    return row | steps({"loss": row["loss"]}, schedule.end)
 
 
-def _noise(s: Settings, streams: Streams, purpose: str = "training") -> Iterator[np.ndarray]:
+def _noise(s: Settings, streams: Streams, purpose: str) -> Iterator[np.ndarray]:
     rng = streams(f"perturbation: {purpose}", experts=s.experts, n=s.samples)
     while True:
         yield rng.random((1, s.experts, s.samples))
@@ -141,22 +136,19 @@ def _model(
     s: Settings, streams: Streams, directions: patches.Dictionary, data: patches.Examples
 ) -> Mixture | MultiHead:
     """Return the model at its start."""
-    d, x = s.dimension, data.x[None]
-    scale = s.start_scale / np.sqrt(d)
-    kind = {"kind": s.model, "dimension": d}
-    weights = scale * streams("start: weights", **kind).standard_normal(
-        (s.neurons, s.heads, d) if s.model == "multi-head" else (s.experts, d)
-    )
-    count = s.heads if s.model == "multi-head" else s.experts
-    kq = scale * streams("start: attention", dimension=d).standard_normal((count, d, d))
-    if s.model == "multi-head":
+    d, x, heads = s.dimension, data.x[None], s.model == "multi-head"
+    scale, shape = SCALE / np.sqrt(d), (s.neurons, HEADS, d) if heads else (s.experts, d)
+    weights = scale * streams("start: weights", kind=s.model, dimension=d).standard_normal(shape)
+    kq = scale * streams("start: attention", dimension=d).standard_normal((HEADS if heads else s.experts, d, d))
+    if heads:
         return MultiHead(x, weights[None], kq[None])
+    idle = np.zeros((1, s.experts, d))
+    if s.start == "random":
+        return Mixture(x, weights[None], kq[None], idle)
     labels = directions.labels[np.arange(s.experts) % s.classes]
     if s.start == "ideal":
-        kq = s.ideal_attention * labels[:, :, None] * labels[:, None, :]
-    if s.start == "random":
-        return Mixture(x, weights[None], kq[None], np.zeros((1, s.experts, d)))
-    mixture = Mixture(x, labels[None], kq[None], np.zeros((1, s.experts, d)))
+        kq = ATTENTION * labels[:, :, None] * labels[:, None, :]
+    mixture = Mixture(x, labels[None], kq[None], idle)
     members = 1 + (s.experts - 1 - np.arange(s.classes)) // s.classes
     u = streams("ideal routing", experts=s.experts).random(s.samples)
     mixture.send((data.cluster + s.classes * (u * members[data.cluster]).astype(np.int64))[None])
@@ -171,9 +163,8 @@ def _look(
         expert = np.zeros(len(data.y), dtype=np.int64)
         f, *gradients = of_heads(data.x, model.weights[0], model.kq[0], model.signs)
     else:
-        scores, kq = model.scores()[0], np.asarray(model.kq)
-        expert = model.expert[0] if noise is None else np.argmax(scores + noise[0], axis=0)
-        f, *gradients = of_experts(data.x, model.weights[0], kq[0], expert)
+        expert = model.expert[0] if noise is None else np.argmax(model.scores()[0] + noise[0], axis=0)
+        f, *gradients = of_experts(data.x, model.weights[0], np.asarray(model.kq)[0], expert)
     return (expert, data.y * f, *(data.y[:, None] * g for g in gradients))
 
 
@@ -197,9 +188,8 @@ def _curvature(
 ) -> dict[str, float]:
     loss = float(np.mean(np.logaddexp(0.0, -margin)))
     if isinstance(model, MultiHead):
-        return {"loss": loss, "polyak": of_network(by_weights, margin), "curvature": np.nan}
-    found = curvature(by_weights, margin, expert)
-    return {"loss": loss, "polyak": found["polyak"], "curvature": found["least"]}
+        return {"loss": loss, "polyak": polyak(by_weights, margin), "curvature": np.nan}
+    return {"loss": loss} | curvature(by_weights, margin, expert)
 
 
 def _halfway(s: Settings, streams: Streams, model: MultiHead, y: np.ndarray) -> float:
@@ -209,39 +199,17 @@ def _halfway(s: Settings, streams: Streams, model: MultiHead, y: np.ndarray) -> 
     relative to it.
     """
     rng = streams("permutations", neurons=s.neurons)
-    first = np.arange(s.neurons)[: (s.neurons + 1) // 2]
-    rest = np.arange(s.neurons)[len(first) :]
+    signs = np.split(np.arange(s.neurons), [(s.neurons + 1) // 2])
     own = model.weights[0]
-    mixed = [own] + [
-        (own + own[np.concatenate([rng.permutation(first), rng.permutation(rest)])]) / 2 for _ in range(20)
-    ]
     losses = []
-    for weights in mixed:
+    for weights in (own, *((own + own[np.concatenate([rng.permutation(k) for k in signs])]) / 2 for _ in range(20))):
         f = of_heads(model.x[0], weights, model.kq[0], model.signs)[0]
         losses.append(float(np.mean(np.logaddexp(0.0, -y * f))))
     return (losses[0] - max(losses[1:])) / losses[0]
 
 
-@each(
-    dims=dict.fromkeys(OF_STATES, ("state",)) | dict.fromkeys(OVER_TUNING, ("tuning",)),
-    coords=lambda s: {"state": list(STATES), "tuning": np.array(s.tuning)},
-    attrs={name: {"long_name": text} for name, text in (OF_STATES | OVER_TUNING | {"convexity": CONVEXITY}).items()},
-)
-def run(s: Settings, streams: Streams) -> Row:
-    """Run Algorithm 1 and measure conflicts at the ends of its stages, and curvature along stage III.
-
-    The variables of ``OF_STATES`` by ``state``, those of ``OVER_TUNING`` over ``tuning`` (steps of stage III), and
-    ``convexity`` per replicate. The device plays no part.
-    """
-    row = _one(s, streams)
-    return row | steps({"loss": row["loss"]}, s.ends[2])
-
-
 def conflicts(gradients: np.ndarray, group: np.ndarray) -> tuple[float, float]:
-    """Return how much gradients of one group conflict.
-
-    ``gradients`` (n, p): one gradient per sample; those of length 0 are left out. ``group`` (n,): the expert of every
-    sample.
+    """Return how much gradients (n, p), one per sample, of one group (n,) conflict; those of length 0 are left out.
 
     Returns ``share``: of the pairs of two samples of one group, those whose gradients have a negative inner product;
     ``agreement``: length of a group's mean gradient over the mean length of its gradients, mean over samples: 1 if all
@@ -266,31 +234,29 @@ def conflicts(gradients: np.ndarray, group: np.ndarray) -> tuple[float, float]:
 def curvature(features: np.ndarray, margin: np.ndarray, group: np.ndarray) -> dict[str, float]:
     """Return constants of strong convexity of losses ``mean log(1 + exp(-margin))``, linear in their weights.
 
-    ``features`` (n, d): gradients of the margins in the weights. ``margin`` (n,). ``group`` (n,): the expert of every
-    sample; each has a loss of its own.
+    ``features`` (n, d): gradients of the margins (n,) in the weights. ``group`` (n,): the expert of every sample; each
+    has a loss of its own.
 
-    Returns ``least``: the least eigenvalue of a group's Hessian; ``polyak``: ``|grad|^2 / (2 loss)``, which is at least
-    the modulus of strong convexity where the infimum of the loss is 0. Each is the largest over the groups, the kindest
-    to a statement about all of them.
+    Returns ``curvature``: the least eigenvalue of a group's Hessian; ``polyak``: see :func:`polyak`. Each is the
+    largest over the groups, the kindest to a statement about all of them.
     """
-    least, polyak = [], []
+    least, ratios = [], []
     for m in np.unique(group):
-        mine = group == m
-        z, own = features[mine], margin[mine]
+        z, own = features[group == m], margin[group == m]
         slope = logistic_slope(own)
         hessian = (z * (-slope * (1.0 + slope))[:, None]).T @ z / len(own)
         least.append(float(np.linalg.eigvalsh(hessian)[0]))
-        polyak.append(_polyak((slope[:, None] * z).mean(axis=0), own))
-    return {"least": max(least), "polyak": max(polyak)}
+        ratios.append(polyak(z, own))
+    return {"curvature": max(least), "polyak": max(ratios)}
 
 
-def _polyak(gradient: np.ndarray, margin: np.ndarray) -> float:
+def polyak(features: np.ndarray, margin: np.ndarray) -> float:
+    """Return ``|grad|^2 / (2 loss)`` of one network, its margins' gradients being ``features`` (n, p).
+
+    It is at least the modulus of strong convexity where the infimum of the loss is 0.
+    """
+    gradient = (logistic_slope(margin)[:, None] * features).mean(axis=0)
     return float(np.sum(gradient**2) / (2.0 * np.mean(logistic_loss(margin))))
-
-
-def of_network(features: np.ndarray, margin: np.ndarray) -> float:
-    """Return ``|grad|^2 / (2 loss)`` of one network, its margins' gradients being ``features`` (n, p)."""
-    return _polyak((logistic_slope(margin)[:, None] * features).mean(axis=0), margin)
 
 
 def of_experts(

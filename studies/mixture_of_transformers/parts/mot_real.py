@@ -7,8 +7,9 @@ model trained in stages starts where the same model trained jointly starts.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,16 +19,14 @@ from pydantic import Field, model_validator
 from moestat.data_file import with_digest
 from moestat.experiment import Cell, SettingsModel, assemble, require_torch
 from moestat.losses import routing
-from moestat.status import Status
+from moestat.replicates import Streams, steps
 from moestat.threads import one_thread
 
 if TYPE_CHECKING:
     import torch
 
     from studies.mixture_of_transformers.parts.encoder import Encoder, Shape
-    from studies.mixture_of_transformers.parts.sample_routing import Reads
-
-STAGES = ("I", "II", "III")
+    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model, Reads
 
 
 class MixtureSettings(SettingsModel):
@@ -35,8 +34,9 @@ class MixtureSettings(SettingsModel):
 
     data: str = Field("", description="path of the user's data; a set that needs no download when empty")
     data_sha256: str = Field("", description="SHA-256 of the data; found when empty, else it must be this")
-    model: Literal["transformer", "mixture", "no_attention", "shared_attention"] = "mixture"
-    """What is trained."""
+    model: Literal["transformer", "mixture", "no_attention", "shared_attention", "linear"] = Field(
+        "mixture", description="'linear' is the control: a linear model of what the router reads, without a constant"
+    )
     schedule: Literal["staged", "joint"] = Field("staged", description="three stages, or all parameters throughout")
     experts: int = Field(5, ge=1, description="M; a transformer without a router has one whatever it says")
     width: int = Field(48, ge=1, description="d")
@@ -72,18 +72,18 @@ class MixtureSettings(SettingsModel):
             )
         return self
 
+    @property
+    def ends(self) -> np.ndarray:
+        """T1, T2 and T."""
+        return np.array([self.stage_one, self.stage_two, self.epochs])
+
 
 @dataclass(frozen=True)
 class Problem:
-    """What one replicate learns from.
+    """What one replicate learns from; pairs are of training and test."""
 
-    ``inputs``, ``target``: training and test: patches (n, L, features) or ids (n, L); classes int64 or standardised
-    numbers float32. ``augment``: makes the inputs of a training batch others of the same targets, drawn anew for every
-    batch.
-    """
-
-    inputs: tuple[np.ndarray, np.ndarray]
-    target: tuple[np.ndarray, np.ndarray]
+    inputs: tuple[np.ndarray, np.ndarray]  # patches (n, L, features) or ids (n, L)
+    target: tuple[np.ndarray, np.ndarray]  # classes int64 or standardised numbers float32
     outputs: int  # classes, or 1
     group: np.ndarray  # (n,): the row of the routing table that a test sample belongs to
     groups: tuple[str, ...]  # names of the rows
@@ -91,11 +91,15 @@ class Problem:
     reads: Reads  # how the router reads the inputs
     features: int  # numbers of a token, or number of ids
     centre: np.ndarray | None = None  # (features,): what the router subtracts from the counts of the ids
-    augment: Callable[[torch.Tensor], torch.Tensor] | None = None
+    augment: Callable[[torch.Tensor], torch.Tensor] | None = None  # makes a training batch's inputs others, each time
 
 
 def measure(
-    cell: Cell, settings: MixtureSettings, replicates: Sequence[int], device: str, problem: Callable[[int], Problem]
+    cell: Cell,
+    settings: MixtureSettings,
+    replicates: Sequence[int],
+    device: str,
+    problem: Callable[[Any, Streams], Problem],
 ) -> xr.Dataset:
     """Train one model per replicate, and describe how it went.
 
@@ -107,87 +111,80 @@ def measure(
     expert. ``stage_end`` (stage): T1, T2, T.
     """
     require_torch()
+    rows: list[dict[str, Any]] = []
     groups: tuple[str, ...] = ()
-    rows = []
     with one_thread():
         for replicate in replicates:
-            posed = problem(replicate)
+            streams = functools.partial(cell.generator, replicate)
+            posed = problem(settings, streams)
             groups = posed.groups
-            rows.append(_replicate(cell, settings, replicate, posed, device))
-    dims = {
-        "test_error": ("epoch",),
-        "train_loss": ("epoch",),
-        "error_by_stage": ("stage",),
-        "routing": ("class", "expert"),
-    }
-    coords = {
-        "epoch": np.arange(1, settings.epochs + 1),
-        "stage": STAGES,
-        "class": groups,
-        "expert": np.arange(1, rows[0]["routing"].shape[1] + 1),
-    }
-    return assemble(replicates, rows, dims=dims, coords=coords).assign(stage_end=("stage", np.array(_ends(settings))))
+            rows.append(_replicate(settings, streams, posed, device))
+    dims = {"test_error": ("epoch",), "train_loss": ("epoch",), "error_by_stage": ("stage",)}
+    coords = {"epoch": np.arange(1, settings.epochs + 1), "stage": ("I", "II", "III"), "class": groups}
+    coords["expert"] = np.arange(1, rows[0]["routing"].shape[1] + 1)
+    found = assemble(replicates, rows, dims=dims | {"routing": ("class", "expert")}, coords=coords)
+    return found.assign(stage_end=("stage", settings.ends))
 
 
-def _ends(settings: MixtureSettings) -> tuple[int, int, int]:
-    return settings.stage_one, settings.stage_two, settings.epochs
-
-
-def _replicate(cell: Cell, settings: MixtureSettings, replicate: int, posed: Problem, device: str) -> dict[str, Any]:
+def _replicate(settings: MixtureSettings, streams: Streams, posed: Problem, device: str) -> dict[str, Any]:
     import torch
 
-    from studies.mixture_of_transformers.parts.encoder import Shape
-    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model
-    from studies.mixture_of_transformers.parts.sample_routing import SampleRouter
     from studies.mixture_of_transformers.parts.three_stage import Plan, Samples, train
 
-    sizes = {name: getattr(settings, name) for name in ("width", "depth", "heads", "hidden")}
-    experts = 1 if settings.model == "transformer" else settings.experts
-    start = cell.generator(replicate, "start", model=settings.model, experts=experts, features=posed.features, **sizes)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(start.integers(2**63)))
-        centre = None if posed.centre is None else torch.from_numpy(posed.centre.astype(np.float32))
-        router = SampleRouter(posed.reads, posed.inputs[0].shape[1], posed.features, experts, centre)
-        model = Model(settings.model, experts, posed.encoder, Shape(outputs=posed.outputs, **sizes), router)
     where = torch.device(device)
-    training, test = (
-        Samples(torch.from_numpy(x), torch.from_numpy(y)).to(where)
-        for x, y in zip(posed.inputs, posed.target, strict=True)
-    )
-    noise = torch.Generator().manual_seed(int(cell.generator(replicate, "perturbation").integers(2**63)))
-    plan = Plan(
-        schedule=settings.schedule,
-        epochs=settings.epochs,
-        stage_one=settings.stage_one,
-        stage_two=settings.stage_two,
-        second=settings.second,
-        rate=settings.rate,
-        router_rate=settings.router_rate,
-        weight_decay=settings.weight_decay,
-        batch=settings.batch,
-        noise=settings.noise,
-    )
-    order = cell.generator(replicate, "batches", samples=len(training))
-    epochs = list(train(model.to(where), training, test, plan, order, noise, posed.augment))
-    counts = np.zeros((experts, len(posed.groups)))
+    model = start(settings, streams, posed).to(where)
+    pairs = zip(posed.inputs, posed.target, strict=True)
+    training, test = (Samples(torch.from_numpy(x), torch.from_numpy(y)).to(where) for x, y in pairs)
+    plan = Plan(**{field.name: getattr(settings, field.name) for field in fields(Plan)})
+    order = streams("batches", samples=len(training))
+    epochs = list(train(model, training, test, plan, order, generator(streams("perturbation")), posed.augment))
+    counts = np.zeros((model.count, len(posed.groups)))
     np.add.at(counts, (epochs[-1].expert, posed.group), 1.0)
-    error = np.array([epoch.error for epoch in epochs])
-    loss = np.array([epoch.loss for epoch in epochs])
-    finite = bool(np.isfinite(loss).all() and np.isfinite(error).all())
-    status = Status.CONVERGED if finite else Status.NOT_FINITE
+    course = {
+        "test_error": np.array([epoch.error for epoch in epochs]),
+        "train_loss": np.array([epoch.loss for epoch in epochs]),
+    }
     occurs = counts.sum(axis=0) > 0
     with np.errstate(invalid="ignore"):
         shares = (counts / counts.sum(axis=0)).T  # a class without a test sample has no share
+    error = course["test_error"]
     return {
-        "test_error": error,
-        "train_loss": loss,
+        **course,
         "error": error[-1],
-        "error_by_stage": error[np.array(_ends(settings)) - 1],
+        "error_by_stage": error[settings.ends - 1],
         "routing": shares,
         "experts_used": 2.0 ** routing.usage_entropy(counts[:, occurs]),
         "mutual_information": routing.mutual_information(counts[:, occurs]),
         "top_share": routing.top_share(counts[:, occurs]),
-        "status": int(status),
-        "message": f"The training ran its {settings.epochs} epochs." if finite else status.sentence,
-        "iterations": settings.epochs * -(-len(training) // settings.batch),
+        **steps(course, settings.epochs * -(-len(training) // settings.batch)),
     }
+
+
+def generator(rng: np.random.Generator) -> torch.Generator:
+    """Return a generator of torch, on the CPU, so that what it draws does not depend on the device."""
+    import torch
+
+    return torch.Generator().manual_seed(int(rng.integers(2**63)))
+
+
+def start(settings: MixtureSettings, streams: Streams, posed: Problem) -> Model:
+    """Return the model of an arm at its start."""
+    import torch
+
+    from studies.mixture_of_transformers.parts.encoder import Shape
+    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model, SampleRouter
+
+    experts = 1 if settings.model in ("transformer", "linear") else settings.experts
+    sizes = {name: getattr(settings, name) for name in ("width", "depth", "heads", "hidden")}
+    shape = Shape(outputs=posed.outputs, **sizes)
+    rng = streams("start", model=settings.model, experts=experts, features=posed.features, **sizes)
+    centre = None if posed.centre is None else torch.from_numpy(posed.centre.astype(np.float32))
+
+    def scores(outputs: int) -> SampleRouter:
+        return SampleRouter(posed.reads, posed.inputs[0].shape[1], posed.features, outputs, centre)
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(rng.integers(2**63)))
+        if settings.model == "linear":
+            return Model("transformer", 1, lambda shape: scores(shape.outputs), shape, scores(1))
+        return Model(settings.model, experts, posed.encoder, shape, scores(experts))

@@ -11,29 +11,25 @@ import xarray as xr
 from pydantic import Field
 
 from moestat.experiment import Cell
+from moestat.replicates import Streams
 from moestat.training import reviews
 from moestat.training.labelled_text import LabelledText, holdout, read_csv
 from studies.mixture_of_transformers.parts.mot_real import MixtureSettings, Problem, measure
-from studies.mixture_of_transformers.parts.text_ids import ByteIds, WordIds, mean_counts
+from studies.mixture_of_transformers.parts.text_ids import WordIds, mean_counts
 
 VERSION = 1
 
 TEST_SHARE = 0.2  # share of a user's texts that is held out
-
-FIFTHS = ("lowest fifth", "second", "third", "fourth", "highest fifth")
-"""Rows of the routing table of a regression: fifths of the test targets."""
+FIFTHS = ("lowest fifth", "second", "third", "fourth", "highest fifth")  # rows of the routing table of a regression
 
 
 class Settings(MixtureSettings):
     """Settings of a cell; without data the texts are reviews of a small grammar."""
 
-    task: Literal["classification", "regression"] = "classification"
-    """What is predicted."""
+    task: Literal["classification", "regression"] = Field("classification", description="what is predicted")
     text: str = Field("text", description="column of the texts")
     label: str = Field("polarity", description="column of the classes; of the reviews also 'topic'")
     number: str = Field("score", description="column of the numbers of a regression")
-    ids: Literal["words", "bytes"] = "words"
-    """What a token is."""
     router: Literal["centred", "counts"] = Field(
         "centred", description="ours: the router reads counts of words less their means; 'counts' is sum_l Theta' X_l"
     )
@@ -50,19 +46,19 @@ def read_data(settings: Mapping[str, Any]) -> None:
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
-    """Train and evaluate one model per replicate; see :func:`studies.mixture_of_transformers.parts.mot_real.measure`.
+    """Train and evaluate one model per replicate; see ``mot_real.measure``.
 
     The rows of ``routing`` are topics for the reviews, else classes, or fifths of the target.
     """
-    settings = Settings.model_validate(dict(cell.settings))
-    return measure(cell, settings, replicates, device, lambda replicate: _problem(cell, settings, replicate))
+    return measure(cell, Settings.model_validate(dict(cell.settings)), replicates, device, problem)
 
 
-def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
+def problem(settings: Settings, streams: Streams) -> Problem:
+    """Return the ids of a replicate's texts, and how its models read them."""
     from studies.mixture_of_transformers.parts.encoder import text_transformer
 
-    training, test, group, groups = _texts(cell, settings, replicate)
-    ids = WordIds(training.texts, size=settings.vocabulary) if settings.ids == "words" else ByteIds()
+    training, test, group, groups = _texts(settings, streams)
+    ids = WordIds(training.texts, size=settings.vocabulary)
     target = [training.target, test.target]
     if not training.classes:
         mean, scale = training.target.mean(), training.target.std() or 1.0
@@ -81,22 +77,20 @@ def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
     )
 
 
-def _texts(
-    cell: Cell, settings: Settings, replicate: int
-) -> tuple[LabelledText, LabelledText, np.ndarray, tuple[str, ...]]:
+def _texts(settings: Settings, streams: Streams) -> tuple[LabelledText, LabelledText, np.ndarray, tuple[str, ...]]:
     """Return training and test texts, and the group of every test text with the groups' names."""
     column = settings.label if settings.task == "classification" else settings.number
     identity: dict[str, Any] = {"data": settings.data_sha256 or "reviews"}
     sizes = {"train": settings.train, "test": settings.test}
     if not settings.data:
-        drawn = reviews.draw(settings.train + settings.test, cell.generator(replicate, "texts", **identity, **sizes))
+        drawn = reviews.draw(settings.train + settings.test, streams("texts", **identity, **sizes))
         rows = np.arange(settings.train), np.arange(settings.train, settings.train + settings.test)
         whole, topic = drawn.target(column), drawn.target("topic")
         if whole.task != settings.task:
             raise ValueError(f"the column {column!r} of the reviews is for {whole.task}, not {settings.task}")
         return whole.take(rows[0]), whole.take(rows[1]), topic.target[rows[1]], topic.classes
     whole = read_csv(settings.data, text=settings.text, target=column, task=settings.task)
-    rng = cell.generator(replicate, "split", **identity)
+    rng = streams("split", **identity)
     rows = holdout(len(whole.texts), TEST_SHARE, rng)
     training, test = (whole.take(rng.permutation(part)[:size]) for part, size in zip(rows, sizes.values(), strict=True))
     if whole.classes:

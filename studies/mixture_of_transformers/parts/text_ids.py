@@ -1,4 +1,4 @@
-"""Texts as rows of ids: words of a vocabulary made from the training texts, or bytes; 0 pads the end."""
+"""Texts as rows of word ids, of a vocabulary made from the training texts; 0 pads the end."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 PAD = 0  # stands after the end of a text
-
 UNKNOWN = 1  # a word that the vocabulary does not hold
-
 _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
@@ -35,17 +33,11 @@ class WordIds:
 
     def __call__(self, texts: Sequence[str], length: int) -> np.ndarray:
         """Return ids (n, length), int64; longer texts are cut."""
-        return _padded([[self.ids.get(word, UNKNOWN) for word in words(text)[:length]] for text in texts], length)
-
-
-class ByteIds:
-    """Byte b of the UTF-8 text has the id b + 1; no vocabulary is needed and nothing is unknown."""
-
-    size = 257
-
-    def __call__(self, texts: Sequence[str], length: int) -> np.ndarray:
-        """Return ids (n, length), int64; longer texts are cut."""
-        return _padded([[byte + 1 for byte in text.encode()[:length]] for text in texts], length)
+        out = np.full((len(texts), length), PAD, dtype=np.int64)
+        for row, text in zip(out, texts, strict=True):
+            found = [self.ids.get(word, UNKNOWN) for word in words(text)[:length]]
+            row[: len(found)] = found
+        return out
 
 
 def mean_counts(ids: np.ndarray, size: int) -> np.ndarray:
@@ -53,10 +45,3 @@ def mean_counts(ids: np.ndarray, size: int) -> np.ndarray:
     counts = np.bincount(ids.ravel(), minlength=size).astype(float)
     counts[PAD] = 0.0
     return counts / len(ids)
-
-
-def _padded(rows: list[list[int]], length: int) -> np.ndarray:
-    out = np.full((len(rows), length), PAD, dtype=np.int64)
-    for i, row in enumerate(rows):
-        out[i, : len(row)] = row
-    return out

@@ -2,10 +2,9 @@
 
 Stage I, epochs 1 to T1, trains everything but the attention; stage II, to T2, the attention alone; stage III, to T,
 everything but the attention again. The router is trained throughout, by its own loss (MT equation 5): that of the
-expert's output times its gate, the output held fixed. Experts are trained by the loss of their output without the gate
-(equation 7) on the samples that are routed to them. The logistic loss becomes cross-entropy for several classes and
-the squared error for numbers. As in the paper's experiments with real data (B.2) every step is one of AdamW at a fixed
-rate; its moments start anew at a change of stage.
+expert's output times its gate, the output held fixed; experts by the loss of their output without the gate (equation 7)
+on the samples that are routed to them. The loss is cross-entropy, or the squared error for numbers. As in the paper
+(B.2) every step is one of AdamW at a fixed rate; its moments start anew at a change of stage.
 """
 
 from __future__ import annotations

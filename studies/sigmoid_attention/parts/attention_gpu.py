@@ -7,8 +7,8 @@ attend with the same weights, and take turns.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -62,52 +62,44 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     ``inference_throughput`` (window, kernel): symbols per second of forward passes over whole windows, to the logits;
     ``decoding_throughput``: of passes over one symbol whose earlier keys and values are kept, one window at a time;
     ``training_throughput``: of forward pass, gradient and AdamW step. ``attention_seconds``: of attention alone in one
-    block, between its projections, over a batch of whole windows. Measurements of the machine, and the attribute
-    ``measurement`` says so. A kernel in one pass needs a GPU, has forward passes over whole windows only, and is
-    missing elsewhere.
+    block, between its projections, over a batch of whole windows. A kernel in one pass needs a GPU, has forward passes
+    over whole windows only, and is missing elsewhere.
     """
     require_torch()
-    settings = Settings.model_validate(dict(cell.settings))
-    rows: list[dict[str, Any]] = [{} for _ in replicates]
-    shape = (len(settings.windows), len(KERNELS))
+    import torch
+
+    from studies.sigmoid_attention.parts.throughput import medians
+    from studies.sigmoid_attention.parts.timed_attention import timed_decoder
+
+    s = Settings.model_validate(dict(cell.settings))
     names = [*(f"{task}_throughput" for task in TASKS), "attention_seconds"]
-    for row in rows:
-        row |= {name: np.full(shape, np.nan) for name in names}
-        row |= {"status": int(Status.CONVERGED), "iterations": settings.rounds}
-        row["message"] = f"Each kernel was timed {settings.rounds} times."
-    model = _model(settings, device)
-    for i, window in enumerate(settings.windows):
-        timed = _passes(settings, model, window, device)
+    said = f"Each kernel was timed {s.rounds} times."
+    done: dict[str, Any] = {"status": int(Status.CONVERGED), "iterations": s.rounds, "message": said}
+    rows = [done | {name: np.full((len(s.windows), len(KERNELS)), np.nan) for name in names} for _ in replicates]
+    model = timed_decoder(s, dtype=getattr(torch, s.precision), device=device)
+    for i, window in enumerate(s.windows):
+        timed = _passes(s, model, window, device)
         for row in rows:
-            for name, passes in timed.items():
-                for kernel, (value, count) in _rounds(passes, settings.rounds, device).items():
-                    j = KERNELS.index(kernel)
-                    row[name][i, j] = count / value if name.endswith("throughput") else value
+            for name, (symbols, passes) in timed.items():
+                for kernel, (seconds,) in medians(passes, s.rounds, device).items():
+                    row[name][i, KERNELS.index(kernel)] = symbols / seconds if symbols else seconds
     attrs: dict[str, dict[str, Any]] = {name: {"measurement": 1, "units": "tokens per second"} for name in names}
     attrs["attention_seconds"]["units"] = "s"
     dims = dict.fromkeys(names, ("window", "kernel"))
-    return assemble(replicates, rows, dims=dims, coords={"window": settings.windows, "kernel": KERNELS}, attrs=attrs)
-
-
-def _model(settings: Settings, device: str) -> Any:
-    import torch
-
-    from studies.sigmoid_attention.parts.timed_attention import timed_decoder
-
-    return timed_decoder(settings, dtype=getattr(torch, settings.precision), device=device)
+    return assemble(replicates, rows, dims=dims, coords={"window": s.windows, "kernel": KERNELS}, attrs=attrs)
 
 
 def _passes(
-    settings: Settings, model: Any, window: int, device: str
-) -> dict[str, dict[Kernel, tuple[Callable[[], object], float]]]:
-    """Return what is timed, by variable and kernel, with the symbols of a pass."""
+    s: Settings, model: Any, window: int, device: str
+) -> dict[str, tuple[float, dict[Kernel, list[Callable[[], object]]]]]:
+    """Return by variable the symbols of a pass, 0 where seconds are asked for, and the passes of each kernel."""
     import torch
 
     from studies.sigmoid_attention.parts.timed_attention import set_length
 
     set_length(model, window)
     attention = [block.attention for block in model.blocks]
-    symbols = torch.randint(settings.vocabulary, (settings.batch, window + 1), device=device)
+    symbols = torch.randint(s.vocabulary, (s.batch, window + 1), device=device)
     given, wanted = symbols[:, :-1], symbols[:, 1:]
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-6)
 
@@ -123,7 +115,7 @@ def _passes(
     def decoding(kernel: Kernel) -> None:
         choose(kernel, decoding=True)
         with torch.inference_mode():
-            for place in range(settings.tokens):
+            for place in range(s.tokens):
                 model.logits(given[:1, place % window, None])
 
     def training(kernel: Kernel) -> None:
@@ -132,7 +124,7 @@ def _passes(
         optimiser.step()
         optimiser.zero_grad()
 
-    heads = (settings.batch, settings.heads, window, settings.width // settings.heads)
+    heads = (s.batch, s.heads, window, s.width // s.heads)
     parts = [torch.randn(heads, device=device, dtype=model.embedding.dtype) for _ in range(3)]
 
     def alone(kernel: Kernel) -> None:
@@ -140,42 +132,11 @@ def _passes(
         with torch.inference_mode():
             attention[0].attend(*parts)
 
-    whole = [kernel for kernel in KERNELS if device == "cuda" or not kernel.endswith("one pass")]
-    unfused = [kernel for kernel in whole if not kernel.endswith("one pass")]
-    many, few = float(settings.batch * window), float(settings.tokens)
+    unfused: list[Kernel] = [kernel for kernel in KERNELS if not kernel.endswith("one pass")]
+    whole = list(KERNELS) if device == "cuda" else unfused
     return {
-        "inference_throughput": {kernel: (_bound(inference, kernel), many) for kernel in whole},
-        "decoding_throughput": {kernel: (_bound(decoding, kernel), few) for kernel in unfused},
-        "training_throughput": {kernel: (_bound(training, kernel), many) for kernel in unfused},
-        "attention_seconds": {kernel: (_bound(alone, kernel), 1.0) for kernel in whole if kernel != "none"},
+        "inference_throughput": (s.batch * window, {k: [partial(inference, k)] for k in whole}),
+        "decoding_throughput": (s.tokens, {k: [partial(decoding, k)] for k in unfused}),
+        "training_throughput": (s.batch * window, {k: [partial(training, k)] for k in unfused}),
+        "attention_seconds": (0, {k: [partial(alone, k)] for k in whole if k != "none"}),
     }
-
-
-def _bound(call: Callable[[Kernel], None], kernel: Kernel) -> Callable[[], object]:
-    return lambda: call(kernel)
-
-
-def _rounds(
-    passes: Mapping[Kernel, tuple[Callable[[], object], float]], rounds: int, device: str
-) -> dict[Kernel, tuple[float, float]]:
-    """Return the median seconds of each kernel, which take turns, and the symbols of a pass."""
-    spent: dict[Kernel, list[float]] = {kernel: [] for kernel in passes}
-    names = list(passes)
-    for turn in range(1 + rounds):
-        for kernel in [*names[turn % len(names) :], *names[: turn % len(names)]]:
-            seconds = _seconds(passes[kernel][0], device)
-            if turn:  # the first passes choose kernels and take memory
-                spent[kernel].append(seconds)
-    return {kernel: (float(np.median(spent[kernel])), passes[kernel][1]) for kernel in passes}
-
-
-def _seconds(call: Callable[[], object], device: str) -> float:
-    """Return the seconds on the clock, with the device waited for."""
-    import torch
-
-    wait = torch.cuda.synchronize if device == "cuda" else (lambda: None)
-    wait()
-    begin = time.perf_counter()
-    call()
-    wait()
-    return time.perf_counter() - begin

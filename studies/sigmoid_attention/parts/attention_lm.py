@@ -91,14 +91,9 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     replicate_of = _trained if settings.measure == "loss" else _timed
     with deterministic(device if settings.measure == "loss" else "cpu"):
         rows = [replicate_of(cell, settings, replicate, device) for replicate in replicates]
-    dims = {
-        "valid_bpc": ("step",),
-        "train_bpc": ("step",),
-        "training_throughput": ("hardware", "window", "kernel"),
-        "inference_throughput": ("hardware", "window", "kernel"),
-    }
-    timed = {"measurement": 1, "units": "tokens per second"}
-    attrs = {name: timed for name in rows[0] if name.endswith("throughput")}
+    speeds = ("training_throughput", "inference_throughput")
+    dims = {"valid_bpc": ("step",), "train_bpc": ("step",)} | dict.fromkeys(speeds, ("hardware", "window", "kernel"))
+    attrs = dict.fromkeys(speeds, {"measurement": 1, "units": "tokens per second"})
     coords: dict[str, Any] = {"step": _plan(settings).checks}
     if settings.measure != "loss":
         coords = {"hardware": HARDWARE, "window": settings.windows, "kernel": KERNELS}
@@ -110,38 +105,21 @@ def windows_of(settings: Settings) -> int:
     return settings.batch or max(1, 1024 // settings.length)
 
 
-def _plan(settings: Settings) -> Any:
+def _plan(s: Settings) -> Any:
     from moestat.training.lm_plan import Plan
 
-    return Plan(
-        steps=settings.steps,
-        batch=windows_of(settings),
-        length=settings.length,
-        rate=settings.rate,
-        warmup=settings.warmup,
-        final=settings.final,
-        betas=(settings.beta1, settings.beta2),
-        decay=settings.decay,
-        clip=settings.clip,
-        every=settings.every,
-        validation=settings.validation,
-    )
+    same = ("steps", "length", "rate", "warmup", "final", "decay", "clip", "every", "validation")
+    return Plan(batch=windows_of(s), betas=(s.beta1, s.beta2), **{name: getattr(s, name) for name in same})
 
 
 def _model(cell: Cell, settings: Settings, replicate: int, vocabulary: int, length: int, **options: Any) -> Any:
     """Return a Llama (Table 3); its first weights depend on the sizes alone."""
     from moestat.training.decoder import Decoder, Shape
 
-    sizes: dict[str, Any] = {
-        "vocabulary": vocabulary,
-        "blocks": settings.blocks,
-        "width": settings.width,
-        "heads": settings.heads,
-        "hidden": settings.hidden,
-    }
-    shape = Shape(
-        **sizes, length=length, positions="alibi", norm="rms", query_key_norm=True, activation="swiglu", **options
-    )
+    sizes: dict[str, Any] = {"vocabulary": vocabulary}
+    sizes |= {name: getattr(settings, name) for name in ("blocks", "width", "heads", "hidden")}
+    llama: dict[str, Any] = {"positions": "alibi", "norm": "rms", "query_key_norm": True, "activation": "swiglu"}
+    shape = Shape(**sizes, length=length, **llama, **options)
     return Decoder(shape, generator=cell.generator(replicate, "start", **sizes))
 
 
@@ -151,11 +129,9 @@ def _trained(cell: Cell, settings: Settings, replicate: int, device: str) -> dic
 
     corpus = load_checked(settings.file, settings.file_sha256).require(settings.length + 1)
     # without the fused kernel, both kinds of attention round alike
-    model = _model(
-        cell, settings, replicate, corpus.vocabulary, settings.length, attention=settings.attention, fused=False
-    )
-    code = f"{__name__} {VERSION}"
-    checkpoints = Checkpoints(folder_of(cell.digest, str(replicate), device, code))
+    options = {"attention": settings.attention, "fused": False}
+    model = _model(cell, settings, replicate, corpus.vocabulary, settings.length, **options)
+    checkpoints = Checkpoints(folder_of(cell.digest, str(replicate), device, f"{__name__} {VERSION}"))
     training = train(
         model,
         corpus,
@@ -185,33 +161,21 @@ def _timed(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[
     from studies.sigmoid_attention.parts.throughput import throughput
 
     corpus = load_checked(settings.file, settings.file_sha256).require(max(settings.windows) + 1)
-    shape = (len(HARDWARE), len(settings.windows), len(KERNELS))
-    training, inference = np.full(shape, np.nan), np.full(shape, np.nan)
-    for i, hardware in enumerate(HARDWARE):
-        if hardware == "cuda" and device != "cuda":
-            continue
+    found = np.full((2, len(HARDWARE), len(settings.windows), len(KERNELS)), np.nan)
+    for i, hardware in enumerate(HARDWARE[: 2 if device == "cuda" else 1]):
         for j, window in enumerate(settings.windows):
             rng = cell.generator(replicate, "batches", file_sha256=settings.file_sha256, length=window)
             starts = rng.integers(0, corpus.train.size - window, max(1, settings.tokens // window))
             tokens = torch.from_numpy(corpus.train[starts[:, None] + np.arange(window + 1)].astype(np.int64))
-            models = {
-                kernel: _model(
-                    cell,
-                    settings,
-                    replicate,
-                    corpus.vocabulary,
-                    window,
-                    attention="sigmoid" if kernel == "sigmoid" else "softmax",
-                    fused=kernel.startswith("fused"),
-                )
-                for kernel in KERNELS
-            }
-            tokens_per_second = throughput(models, tokens, rounds=settings.rounds, device=hardware)
-            for k, kernel in enumerate(KERNELS):
-                training[i, j, k], inference[i, j, k] = tokens_per_second[kernel]
+            models = {}
+            for kernel in KERNELS:
+                options = {"attention": kernel.removeprefix("fused "), "fused": kernel.startswith("fused")}
+                models[kernel] = _model(cell, settings, replicate, corpus.vocabulary, window, **options)
+            speed = throughput(models, tokens, rounds=settings.rounds, device=hardware)
+            found[:, i, j] = np.transpose([speed[kernel] for kernel in KERNELS])
     return {
-        "training_throughput": training,
-        "inference_throughput": inference,
+        "training_throughput": found[0],
+        "inference_throughput": found[1],
         "status": int(Status.CONVERGED),
         "message": f"Each kernel was timed {settings.rounds} times.",
         "iterations": settings.rounds,

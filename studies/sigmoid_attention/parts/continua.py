@@ -1,9 +1,10 @@
 r"""Families of mixing measures G(t) along which the regression function stands still.
 
-Each function returns an array (T, N, P): one measure per t. A loss between parameters that is positive along an exact
-family measures where in the family a fit happens to lie, not how well it fits. Along the pairs of
-:mod:`studies.sigmoid_attention.parts.gate_pairs`, :func:`moved_shares` and :func:`vanishing_atom` the function moves,
-but by a higher power of t than the losses of "sigmoid-attention" allow for; :func:`opposite_matrices` is a control.
+Each function takes a truth (N*, P) and t (T,), and returns an array (T, N, P): one measure per t. It trusts the caller
+that gate, expert and truth are such as it needs. A loss between parameters that is positive along an exact
+family measures where in the family a fit happens to lie, not how well it fits. Along :func:`moved_shares`,
+:func:`vanishing_atom` and the pairs of :mod:`studies.sigmoid_attention.parts.constant_gate` the function moves, but by
+a higher power of t than the losses of "sigmoid-attention" allow for; :func:`opposite_matrices` is a control.
 
 With E(x, eta) positively homogeneous of degree p (ReLU, linear, polynomial experts):
 
@@ -20,18 +21,13 @@ from __future__ import annotations
 import numpy as np
 
 from moestat.models import experts, gates
-from moestat.models.experts import HOMOGENEOUS
 from moestat.models.regression import Model
 
 CHUNK = 2048  # points per product of :func:`jacobian`
 
 
 def split(model: Model, truth: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Split the last atom's expert in the shares t and 1 - t; the gate is kept.
-
-    ``model``: sigmoid gate, homogeneous expert; ``truth`` (N*, P); ``t`` (T,): in [0, 1].
-    """
-    _homogeneous(model, "split")
+    """Split the last atom's expert in the shares t, in [0, 1], and 1 - t; the gate is kept."""
     shares = np.stack([t, 1.0 - t], axis=1) ** (1.0 / model.power)
     pair = np.repeat(truth[None, -1:, :], 2, axis=1) * np.ones((len(t), 1, 1))
     pair[..., model.eta] *= shares[..., None]
@@ -42,7 +38,7 @@ def moved_shares(model: Model, truth: np.ndarray, gate: np.ndarray, t: np.ndarra
     """Split the last atom's expert in equal shares, and move their gates apart by +-t times ``gate`` (Q,).
 
     The first order in t cancels, as it does for shares p and 1 - p with gates at (1 - p) t and -p t: the function moves
-    by t^2, and the distance to every representation of the truth by t. Returns (T, N* + 1, P).
+    by t^2, and the distance to every representation of the truth by t.
     """
     out = split(model, truth, np.full(len(t), 0.5))
     out[:, -2:, : model.gate_size] += (t[:, None] * gate)[:, None, :] * np.array([1.0, -1.0])[:, None]
@@ -50,23 +46,18 @@ def moved_shares(model: Model, truth: np.ndarray, gate: np.ndarray, t: np.ndarra
 
 
 def null_atom(model: Model, truth: np.ndarray, gate: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Add an atom with eta = 0 and the gate coordinates t times ``gate`` (Q,); returns (T, N* + 1, P).
-
-    The function stands still for a sigmoid gate and an expert with E(x, 0) = 0.
-    """
-    _sigmoid(model, "null_atom")
+    """Add an atom with eta = 0 and the gate coordinates t times ``gate`` (Q,)."""
     atom = np.zeros((len(t), 1, model.atom_size))
     atom[:, 0, : model.gate_size] = t[:, None] * gate
     return np.concatenate([_repeat(truth, t), atom], axis=1)
 
 
 def vanishing_atom(model: Model, truth: np.ndarray, gate: np.ndarray, eta: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Add an atom with the gate coordinates ``gate`` (Q,) and eta(t) = t ``eta``; returns (T, N* + 1, P).
+    """Add an atom with the gate coordinates ``gate`` (Q,) and eta(t) = t ``eta``, a null atom at t = 0.
 
-    With a sigmoid gate it is a null atom at t = 0. The function moves by t^p for an expert that is homogeneous of
-    degree p, and by t for one whose derivative in eta is not 0 at eta = 0 (GELU).
+    The function moves by t^p for an expert that is homogeneous of degree p, and by t for one whose derivative in eta
+    is not 0 at eta = 0 (GELU).
     """
-    _sigmoid(model, "vanishing_atom")
     atom = np.empty((len(t), 1, model.atom_size))
     atom[:, 0, : model.gate_size] = gate
     atom[:, 0, model.eta] = t[:, None] * eta
@@ -74,11 +65,10 @@ def vanishing_atom(model: Model, truth: np.ndarray, gate: np.ndarray, eta: np.nd
 
 
 def trade(model: Model, truth: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Trade the intercept of every atom of constant gate for the length of its eta; returns (T, N*, P).
+    """Trade the intercept of every atom of constant gate for the length of its eta.
 
     sigma(c(t)) = sigma(c*) exp(-t) and eta(t) = exp(t / p) eta*, so that t must be at least log sigma(c*).
     """
-    _homogeneous(model, "trade")
     out = _repeat(truth, t)
     constant = _constant(model, truth)
     weight = model.weights(truth)[constant] * np.exp(-t)[:, None]
@@ -88,13 +78,7 @@ def trade(model: Model, truth: np.ndarray, t: np.ndarray) -> np.ndarray:
 
 
 def mirror(model: Model, truth: np.ndarray, gate: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Replace the last atom, of constant gate, by two of opposite gates +-t times ``gate`` (Q,).
-
-    Returns (T, N* + 1, P).
-    """
-    _homogeneous(model, "mirror")
-    if not _constant(model, truth)[-1]:
-        raise ValueError("mirror needs a last atom of constant gate, (A, b) = 0")
+    """Replace the last atom, of constant gate, by two of opposite gates +-t times ``gate`` (Q,)."""
     pair = np.repeat(_repeat(truth[-1:], t), 2, axis=1)
     pair[..., model.eta] *= float(model.weights(truth)[-1]) ** (1.0 / model.power)
     pair[..., : model.gate_size] = (t[:, None] * gate)[:, None, :] * np.array([1.0, -1.0])[:, None]
@@ -102,9 +86,7 @@ def mirror(model: Model, truth: np.ndarray, gate: np.ndarray, t: np.ndarray) -> 
 
 
 def shift(model: Model, truth: np.ndarray, gate: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Add t times ``gate`` (Q,) to the gate coordinates of every atom of a softmax gate; returns (T, N*, P)."""
-    if model.gate != "softmax":
-        raise ValueError(f"shift needs a softmax gate; the gate is {model.gate!r}")
+    """Add t times ``gate`` (Q,) to the gate coordinates of every atom of a softmax gate."""
     out = _repeat(truth, t)
     out[..., : model.gate_size] += (t[:, None] * gate)[:, None, :]
     return out
@@ -116,11 +98,7 @@ def softmax_pair(model: Model, pair: np.ndarray, t: np.ndarray) -> np.ndarray:
     With s = s_1 - s_2,
     sigma(s) h_1 + sigma(-s) h_2 = sigma(s) (h_1 - t h_2) + sigma(-s) (1 - t) h_2 + sigma(0) 2 t h_2.
     At t = 0 the third atom is null: for every expert, two softmax atoms are two sigmoid atoms.
-
-    ``model``: the sigmoid model; ``pair`` (2, P): the atoms of the softmax mixture; ``t`` (T,).
     """
-    if model.expert != "linear" or model.gate != "sigmoid":
-        raise ValueError("softmax_pair needs the sigmoid model with linear experts")
     q = model.gate_size
     difference, h1, h2 = pair[0, :q] - pair[1, :q], pair[0, q:], pair[1, q:]
     out = np.zeros((len(t), 3, model.atom_size))
@@ -134,11 +112,11 @@ def softmax_pair(model: Model, pair: np.ndarray, t: np.ndarray) -> np.ndarray:
 def opposite_matrices(model: Model, truth: np.ndarray, matrix: np.ndarray, t: np.ndarray) -> np.ndarray:
     """Fit the last atom, of constant gate, by two with A = +-t S: the control, in which f moves by t^2.
 
-    Nothing in the score is of the order of (x'Sx)^2, so the term of order t^2 stays. ``matrix`` is S (d, d);
-    returns (T, N* + 1, P).
+    Nothing in the score is of the order of (x'Sx)^2, so the term of order t^2 stays. ``matrix`` is S (d, d).
     """
-    _sigmoid(model, "opposite_matrices")
-    pair = _halves(model, truth, t)
+    half = 0.5 * float(model.weights(truth)[-1])
+    pair = np.repeat(_repeat(truth[-1:], t), 2, axis=1)
+    pair[..., 0] = np.log(half) - np.log1p(-half)
     stored = gates.pack_symmetric(matrix)
     pair[..., model.a_matrix] = t[:, None, None] * np.array([1.0, -1.0])[:, None] * stored
     return np.concatenate([_repeat(truth[:-1], t), pair], axis=1)
@@ -212,26 +190,5 @@ def _repeat(atoms: np.ndarray, t: np.ndarray) -> np.ndarray:
     return np.repeat(atoms[None], len(t), axis=0)
 
 
-def _halves(model: Model, truth: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Return two copies (T, 2, P) of the last atom with half its weight each."""
-    if not _constant(model, truth)[-1]:
-        raise ValueError("a last atom of constant gate, (A, b) = 0, is needed")
-    half = 0.5 * float(model.weights(truth)[-1])
-    pair = np.repeat(_repeat(truth[-1:], t), 2, axis=1)
-    pair[..., 0] = np.log(half) - np.log1p(-half)
-    return pair
-
-
 def _constant(model: Model, truth: np.ndarray) -> np.ndarray:
     return np.asarray(np.all(truth[:, 1 : model.gate_size] == 0.0, axis=1))
-
-
-def _sigmoid(model: Model, name: str) -> None:
-    if model.gate != "sigmoid":
-        raise ValueError(f"{name} needs a sigmoid gate; the gate is {model.gate!r}")
-
-
-def _homogeneous(model: Model, name: str) -> None:
-    _sigmoid(model, name)
-    if model.expert not in HOMOGENEOUS:
-        raise ValueError(f"{name} needs a homogeneous expert ({', '.join(HOMOGENEOUS)}); it is {model.expert!r}")

@@ -10,19 +10,114 @@ its output is of second order there.
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Sequence
+
 import numpy as np
+import xarray as xr
 from scipy.stats import qmc
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.cache import cached
+from moestat.errors import InputError
+from moestat.experiment import Source
 from moestat.losses.minimisers import nearest_minimiser
 from moestat.models.experts import activation, expert_features
 from moestat.models.regression import Model
+from studies.sigmoid_attention.parts.regression_problem import embed
+from studies.sigmoid_attention.parts.regression_settings import Settings
 
+ERRORS_VERSION = 1  # of cached errors: to be raised when their numbers change
 SUP_LOG2 = 9  # a supremum over the cube is taken over its corners and 2**SUP_LOG2 Sobol points
-PARTS = ("output", "eta", "eta_vanished", "eta_others")
+STORED = "expert_{}"  # the name that a part of the error has among the results of a study
+LABELS = {
+    "output": "error of the experts' outputs to the nearest representation",
+    "eta": "error of the experts' parameters to the nearest representation",
+    "eta_vanished": "the same, of experts that vanish there",
+    "eta_others": "the same, of the others",
+}
+PARTS = tuple(LABELS)
 
 
-def expert_errors(fitted: Array, truth: Array, model: Model) -> dict[str, Array]:
+def expert_errors(source: Source, arm: str) -> xr.Dataset:
+    """Return :func:`errors_of` the fits of an arm, each (n, replicate).
+
+    ``source``: results of the experiment ``regression``, with the settings of the arms and the fitted parameters
+    ``theta``, or with the errors of their experts in the place of these; ``arm``: its fitted model must contain the
+    truth.
+    """
+    ds = source.dataset
+    if arm in _stored(ds):
+        stored = {name: ds[STORED.format(name)].sel(arm=arm) for name in PARTS}
+        plain = {name: one.drop_vars(set(one.coords) - {"n", "replicate"}).drop_attrs() for name, one in stored.items()}
+        return xr.Dataset({name: one.transpose("n", "replicate") for name, one in plain.items()})
+    known = json.loads(ds.attrs.get("settings", "{}"))
+    if "theta" not in ds.data_vars or arm not in known:
+        raise InputError(
+            f"{source.path} holds no parameters, or not the settings, of the arm {arm!r}: {source.command}"
+        )
+    settings = Settings(n=int(ds["n"].values[0]), **known[arm])
+    model = settings.problem.fitted
+    if not settings.problem.contains_truth:
+        raise InputError(f"{source.path}: the fitted model of the arm {arm!r} does not contain the truth")
+    kept = ("n", "replicate", "atom", "coordinate")
+    theta = ds["theta"].sel(arm=arm)
+    theta = theta.squeeze([d for d in theta.dims if d not in kept and theta.sizes[d] == 1], drop=True).transpose(*kept)
+    own = theta.values[:, :, : settings.n_fitted, : model.atom_size]
+    seed, replicates = int(ds.attrs["seed"]), [int(r) for r in theta["replicate"].values]
+
+    def compute() -> dict[str, np.ndarray]:
+        errors = {name: np.empty(own.shape[:2]) for name in PARTS}
+        for column, replicate in enumerate(replicates):
+            problem = settings.problem_of(replicate % settings.truths)
+            truth = embed(problem.true_parameters(seed), problem.truth, model)
+            for name, found in errors_of(own[:, column], truth, model).items():
+                errors[name][:, column] = found
+        return errors
+
+    # every report reads its sources anew, and the infima of a large study take minutes
+    identity = {
+        "theta": hashlib.sha256(np.ascontiguousarray(own).tobytes()).hexdigest(),
+        "settings": known[arm],
+        "replicates": replicates,
+        "seed": seed,
+        "code": ERRORS_VERSION,
+    }
+    errors = cached("expert-errors", identity, compute)
+    coords = {name: ds[name].values for name in ("n", "replicate")}
+    return xr.Dataset({name: (("n", "replicate"), errors[name]) for name in PARTS}, coords=coords)
+
+
+def with_errors(source: Source, arms: Sequence[str]) -> xr.Dataset:
+    """Return results with the errors of the experts of some arms as variables, each (arm, n, replicate).
+
+    Where the parameters are gone, so that they cannot be computed, the errors that are there stay.
+    """
+    ds = source.dataset
+    if "theta" not in ds or not arms:
+        return ds
+    found = {arm: expert_errors(source, arm) for arm in dict.fromkeys([*_stored(ds), *arms])}
+    return ds.assign(
+        {
+            STORED.format(name): xr.concat([errors[name] for errors in found.values()], "arm")
+            .assign_coords(arm=list(found))
+            .reindex(arm=ds["arm"].values)
+            .assign_attrs(derived=1, long_name=LABELS[name])
+            for name in PARTS
+        }
+    )
+
+
+def _stored(ds: xr.Dataset) -> list[str]:
+    """Return the arms whose errors are there."""
+    if STORED.format(PARTS[0]) not in ds:
+        return []
+    errors = ds[STORED.format(PARTS[0])]
+    return [str(arm) for arm in errors["arm"].values if errors.sel(arm=arm).notnull().any()]
+
+
+def errors_of(fitted: Array, truth: Array, model: Model) -> dict[str, Array]:
     """Return the errors of the fitted experts to the nearest minimiser, sums over fitted atoms.
 
     All are 0 on every representation of the truth with N atoms, superfluous ones split off or vanished; that of the

@@ -7,7 +7,7 @@ null directions of the information matrix at t = 1/2 are counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -22,7 +22,7 @@ from moestat.models.gates import Score
 from moestat.models.regression import Model
 from moestat.models.truths import Regime, ground_truth
 from moestat.replicates import Row, Streams, each
-from studies.sigmoid_attention.parts import continua, gate_pairs
+from studies.sigmoid_attention.parts import constant_gate, continua
 
 VERSION = 1
 
@@ -87,59 +87,36 @@ def _kinks_inside(model: Model, truth: np.ndarray, x: np.ndarray) -> bool:
     return model.expert != "relu" or bool(np.all((share > DEAD) & (share < 1.0 - DEAD)))
 
 
-@dataclass(frozen=True)
-class _Path:
-    """Measures (T, N, P), the truth they are compared with, the change of f (T, n), and the Jacobian at t = 1/2.
-
-    ``skew``: the summed Frobenius norms (T,) of antisymmetric parts, for which the measures have no place.
-    """
-
-    measures: np.ndarray
-    truth: np.ndarray
-    change: np.ndarray
-    jacobian: np.ndarray
-    skew: np.ndarray | None = None
-
-
-def _follow(s: Settings, rng: np.random.Generator) -> _Path:
-    model = s.model()
+def _drawn(s: Settings, model: Model, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     regime: Regime = "sparse" if s.family in SPARSE else "dense"
     n_true = 2 if s.family == "softmax pair" else s.n_true
-    x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
-    truth = ground_truth(model, n_true, regime, rng, n_sparse=SPARSE.get(s.family, 1))
-    while not _kinks_inside(model, truth, x):
+    while True:
         truth = ground_truth(model, n_true, regime, rng, n_sparse=SPARSE.get(s.family, 1))
-    gate = rng.standard_normal(model.gate_size)
-    direction = rng.standard_normal(s.d)
-    direction /= np.linalg.norm(direction)
-    target = model.predict(truth, x)
-    if s.family == "antisymmetric":
-        full = continua.antisymmetric(model, truth, rng.standard_normal((n_true, s.d, s.d)), T)
-        change = continua.predict_full(model, truth, full, x) - target
-        skew = np.sum(np.linalg.norm(full - np.swapaxes(full, 2, 3), axis=(2, 3)), axis=1) / 2
-        repeated = np.repeat(truth[None], len(T), axis=0)
-        return _Path(repeated, truth, change, continua.antisymmetric_jacobian(model, truth, x), skew)
+        if _kinks_inside(model, truth, x):
+            return truth
+
+
+def _measures(
+    s: Settings, model: Model, truth: np.ndarray, gate: np.ndarray, direction: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the measures G(t), (T, N, P), of a family but the antisymmetric one."""
+    if s.family == "split":
+        return continua.split(model, truth, 0.5 * T)
+    if s.family == "moved shares":
+        return continua.moved_shares(model, truth, gate / np.linalg.norm(gate), T)
+    if s.family == "trade":
+        return continua.trade(model, truth, T)
     if s.family == "softmax pair":
-        target = Model("softmax", s.score, s.expert, s.d).predict(truth, x)
-        measures = continua.softmax_pair(model, truth, T)
-        truth = continua.softmax_pair(model, truth, np.zeros(1))[0, :2]
-    elif s.family == "split":
-        measures = continua.split(model, truth, 0.5 * T)
-    elif s.family == "moved shares":
-        measures = continua.moved_shares(model, truth, gate / np.linalg.norm(gate), T)
-    elif s.family == "trade":
-        measures = continua.trade(model, truth, T)
-    elif s.family == "opposite b":
-        measures = gate_pairs.hidden_pair(model, truth, direction, 0.5, T)
-    elif s.family == "opposite A":
-        measures = continua.opposite_matrices(model, truth, np.outer(direction, direction), T)
-    elif s.family == "vanishing atom":
+        return continua.softmax_pair(model, truth, T)
+    if s.family == "opposite b":
+        return constant_gate.hidden_pair(model, truth, direction, 0.5, T)
+    if s.family == "opposite A":
+        return continua.opposite_matrices(model, truth, np.outer(direction, direction), T)
+    if s.family == "vanishing atom":
         eta = rng.standard_normal(model.expert_size)
-        measures = continua.vanishing_atom(model, truth, gate, eta / np.linalg.norm(eta), T)
-    else:
-        move = {"null atom": continua.null_atom, "mirror": continua.mirror, "shift": continua.shift}[s.family]
-        measures = move(model, truth, gate, T)
-    return _Path(measures, truth, model.predict(measures, x) - target, continua.jacobian(model, measures[AT], x))
+        return continua.vanishing_atom(model, truth, gate, eta / np.linalg.norm(eta), T)
+    move = {"null atom": continua.null_atom, "mirror": continua.mirror, "shift": continua.shift}[s.family]
+    return move(model, truth, gate, T)
 
 
 def expected_null(s: Settings) -> float:
@@ -165,22 +142,6 @@ def expected_null(s: Settings) -> float:
     return 2 * e + 1 if s.family == "softmax pair" else np.nan
 
 
-def _losses(s: Settings, path: _Path) -> dict[str, np.ndarray]:
-    model = s.model()
-    out = {
-        "L1": voronoi.L1(path.measures, path.truth, model),
-        "L3": voronoi.L3(path.measures, path.truth, model),
-        "quotient": quotient(path.measures, path.truth, model),
-    }
-    near = s.family in ("vanishing atom", "moved shares")
-    out["L3_nearest"] = L3_infimum(path.measures, path.truth, model) if near else np.full(len(T), np.nan)
-    if s.family == "shift":  # the losses remove the gauge; what is not aligned is off by the shift
-        out["L1"] = out["L3"] = voronoi.L3(path.measures, path.truth, replace(model, gate="sigmoid"))
-    if path.skew is not None:  # what the losses of full matrices would be: every cell has one atom, the rest is exact
-        out["L1"] = out["L3"] = path.skew
-    return out
-
-
 ALONG_T = dict.fromkeys(
     ("L1", "L3", "quotient", "L3_nearest", "change", "largest_change", "ratio", "ratio_nearest", "L1_over_change"),
     ("t",),
@@ -198,15 +159,39 @@ def run(s: Settings, streams: Streams) -> Row:
     over that (else NaN). Per replicate: ``null``, the number of null directions at t = 1/2, ``null_error``, its
     absolute difference from :func:`expected_null`, and ``null_gap``, between the singular values counted and not.
     """
-    identity = {"family": s.family, "d": s.d, "n_true": s.n_true}
-    path = _follow(s, streams("truth", **identity))
-    row = _losses(s, path)
-    change = np.sqrt(np.mean(path.change**2, axis=1))
-    row |= {"change": change, "largest_change": np.max(np.abs(path.change), axis=1)}
+    rng = streams("truth", family=s.family, d=s.d, n_true=s.n_true)
+    model = s.model()
+    x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
+    truth = _drawn(s, model, x, rng)
+    gate, direction = rng.standard_normal(model.gate_size), rng.standard_normal(s.d)
+    direction /= np.linalg.norm(direction)
+    target = model.predict(truth, x)
+    if s.family == "antisymmetric":
+        full = continua.antisymmetric(model, truth, rng.standard_normal((s.n_true, s.d, s.d)), T)
+        moved = continua.predict_full(model, truth, full, x) - target
+        measures, jacobian = np.repeat(truth[None], len(T), axis=0), continua.antisymmetric_jacobian(model, truth, x)
+    else:
+        measures = _measures(s, model, truth, gate, direction, rng)
+        if s.family == "softmax pair":
+            target = replace(model, gate="softmax").predict(truth, x)
+            truth = continua.softmax_pair(model, truth, np.zeros(1))[0, :2]
+        moved, jacobian = model.predict(measures, x) - target, continua.jacobian(model, measures[AT], x)
+    row = {"L1": voronoi.L1(measures, truth, model), "L3": voronoi.L3(measures, truth, model)}
+    if s.family == "shift":  # the losses remove the gauge; what is not aligned is off by the shift
+        row["L1"] = row["L3"] = voronoi.L3(measures, truth, replace(model, gate="sigmoid"))
+    if (
+        s.family == "antisymmetric"
+    ):  # those of full matrices: every cell has one atom, and all but the skew part is equal
+        row["L1"] = row["L3"] = np.sum(np.linalg.norm(full - np.swapaxes(full, 2, 3), axis=(2, 3)), axis=1) / 2
+    row["quotient"] = quotient(measures, truth, model)
+    near = s.family in ("vanishing atom", "moved shares")
+    row["L3_nearest"] = L3_infimum(measures, truth, model) if near else np.full(len(T), np.nan)
+    change = np.sqrt(np.mean(moved**2, axis=1))
+    row |= {"change": change, "largest_change": np.max(np.abs(moved), axis=1)}
     with np.errstate(divide="ignore", invalid="ignore"):
         row["ratio"] = np.where(row["L1"] > 0, change / row["L1"], np.nan)
         row["ratio_nearest"] = change / row["L3_nearest"]
     row["L1_over_change"] = row["L1"] / np.maximum(change, FLOOR)
     expected = expected_null(s)
-    null, gap = continua.null_directions(path.jacobian) if np.isfinite(expected) else (np.nan, np.nan)
+    null, gap = continua.null_directions(jacobian) if np.isfinite(expected) else (np.nan, np.nan)
     return row | {"null": float(null), "null_error": abs(null - expected), "null_gap": gap}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -86,8 +85,7 @@ class Settings(SettingsModel):
     # least squares
     box: float = Field(5.0, gt=0, description="every parameter is kept in [-box, box]")
     start_radius: float = Field(0.05, ge=0, description="standard deviation per coordinate of the start")
-    starts: int = Field(1, ge=0, description="starts near the truth or the pseudo-truths, at most this many")
-    random_starts: int = Field(0, ge=0, description="further starts drawn from the law of the truth")
+    starts: int = Field(1, ge=1, description="starts near the truth or the pseudo-truths, at most this many")
     search: Literal["local", "global"] = Field(
         "local", description="local: the best end point of these starts; global: a search whose local starts they are"
     )
@@ -98,7 +96,6 @@ class Settings(SettingsModel):
     # the paper's protocol
     radius_scale: float = Field(0.1, ge=0, allow_inf_nan=False, description="start radius: scale * n**exponent")
     radius_exponent: float = Field(0.0, le=0, allow_inf_nan=False, description="start radius: scale * n**exponent")
-    start_rule: str = Field("", description="start radius as text, '0.1' or '0.005 n^-0.083': sets the two above")
     batch_size: int = Field(32, ge=0, description="0: all samples")
     epochs: int = Field(10, ge=0, description="passes of SGD over the samples")
     step: float = Field(0.1, gt=0, description="step of SGD")
@@ -145,23 +142,12 @@ class Settings(SettingsModel):
             raise ValueError("own_code is set by itself; it was given, or the code of the own functions has changed")
         return values | {"own_code": code} if code else values
 
-    @model_validator(mode="before")
-    @classmethod
-    def _rule_as_numbers(cls, values: Any) -> Any:
-        """Read the start radius from its text, so that one axis of a grid can run over rules."""
-        if isinstance(values, dict) and values.get("start_rule"):
-            scale, exponent = radius_rule(values["start_rule"])
-            return values | {"radius_scale": scale, "radius_exponent": exponent}
-        return values
-
     @model_validator(mode="after")
     def _consistent(self) -> Settings:
         if self.n_fitted < self.n_true:
             raise ValueError(f"n_fitted is {self.n_fitted}, below n_true = {self.n_true}")
         if self.regime == "sparse" and self.n_true < 3:
             raise ValueError("regime 'sparse' needs n_true >= 3: it sets the gates of two experts to zero")
-        if self.estimator == "least_squares" and self.starts + self.random_starts == 0:
-            raise ValueError("least squares needs a start: starts or random_starts must be at least 1")
         if self.power != 1 and self.expert != "polynomial":
             raise ValueError("power belongs to expert = 'polynomial'")
         if self.regime == "sparse" and any(own.is_path(gate) for gate in (self.truth_gate, self.fitted_gate)):
@@ -228,12 +214,3 @@ class Settings(SettingsModel):
             law_of_noise=self.law_of_noise,
             fisher_log2=self.fisher_log2,
         )
-
-
-def radius_rule(text: str) -> tuple[float, float]:
-    """Return scale and exponent of a start radius written as ``0.1``, ``n^-0.5`` or ``0.005 n^-0.083``."""
-    number = r"[0-9]*\.?[0-9]+(?:e-?[0-9]+)?"
-    match = re.fullmatch(rf"\s*(?P<scale>{number})?\s*(?P<power>n\^(?P<exponent>-{number}))?\s*", str(text))
-    if match is None or not (match["scale"] or match["power"]):
-        raise ValueError(f"start_rule is {text!r}; it must be a number, 'n^-0.5' or '0.005 n^-0.083'")
-    return float(match["scale"] or 1.0), float(match["exponent"] or 0.0)

@@ -1,190 +1,218 @@
-"""Claims of the sigmoid-attention paper: slopes of a protocol, rows of the table of complexities, an inequality.
+"""Rules of sigmoid-attention: slopes over truths, of sums, of the slower of two sides, and of rows of Table 1.
 
-The functions serve claims of kind ``function``: ``claim.variable`` is the loss, ``claim.arm`` the arm, ``claim.at``
-fixes the other axes of the grid. Slopes are per replicate, as everywhere; a replicate with a hole is left out.
+Each serves a claim of kind ``function``, with the keys of kinds ``slope``, ``slope_difference`` and ``log_ratio``.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from moestat import rates
-from moestat.claims.rules import simultaneous
-from moestat.claims.selection import NoAnswerError, variable
+from moestat.claims.estimates import of_samples
+from moestat.claims.selection import NoAnswerError, variable, versus, without_lengths_of_one
+from moestat.experiment import Source
 from moestat.rates import Estimate, bends
-from moestat.rates.estimate import mean_interval, replicate_slopes
+from moestat.rates.estimate import interval
+from moestat.rounding import estimate as rounded
+from moestat.rounding import number
 from moestat.study.spec import Claim
+from studies.sigmoid_attention.parts.expert_error import PARTS, STORED, expert_errors
 
 
-def largest_slope_gap(ds: xr.Dataset, claim: Claim, *, between: str = "start_rule", over: str = "n") -> Estimate:
-    """Estimate the largest difference of slopes between any two values of the axis ``between``.
+def slope_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()) -> Estimate:
+    """Estimate the slope of an arm's loss, or its difference to that of ``versus``, over truths.
 
-    Differences are paired by replicate. The interval covers all pairs at once (Bonferroni): its lower end is above a
-    bound if some pair differs by more, its upper end is below if no pair does.
+    Data sets of one truth are not independent: they count as one, by their geometric mean. ``together`` names further
+    losses: the value is then the largest, and the interval the hull of all, so that a claim on which losses part is
+    open, and none decides for the others.
     """
-    slopes, names, note, turns = _slopes(ds, claim, claim.variable, between, over)
-    pairs = list(itertools.combinations(range(len(names)), 2))
-    if not pairs:
-        raise NoAnswerError(f"At least two values of {between} are needed; there is {', '.join(names)}.")
-    gaps = np.stack([slopes[i] - slopes[j] for i, j in pairs])
-    mean, low, high = simultaneous(gaps, claim.level)
-    i, j = pairs[int(np.argmax(mean))]
-    note = f"{names[i]} gives {slopes[i].mean():.2f}, {names[j]} gives {slopes[j].mean():.2f}; {note}"
-    bend = bends.sentence({f"the line of {names[k]}": turns[k] for k in (i, j)})
-    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note, replicates=slopes.shape[1], bend=bend)
+
+    def of_loss(name: str) -> Estimate:
+        sides = [_truths(ds, name, arm, claim, claim.over) for arm in (claim.arm, claim.versus) if arm]
+        how: dict[str, Any] = dict(over=claim.over, window=claim.window, level=claim.level)
+        if claim.versus:
+            found = rates.difference(*sides, **how)
+            return replace(found.estimate, reasons=found.reasons, replicates=found.first.complete)
+        fit: rates.RateFit = rates.fit(*sides, **how, draws=0)
+        return replace(fit.rate, reasons=fit.reasons, replicates=fit.complete)
+
+    return _hull(of_loss, (claim.variable, *together), "difference of the slopes" if claim.versus else "slope")
 
 
-def largest_move(
-    ds: xr.Dataset, claim: Claim, *, start: str = "", between: str = "start_rule", over: str = "n"
-) -> Estimate:
-    """Estimate the largest difference, over the axis ``between``, of the final slope to the slope at the start.
+def level_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()) -> Estimate:
+    """Estimate the log ratio of two arms' losses at ``claim.at``, over truths; see :func:`slope_by_truth`."""
 
-    ``start`` is the variable at the start, ``start_`` + ``claim.variable`` when empty. Interval as in
-    :func:`largest_slope_gap`.
-    """
-    final, names, note, ended = _slopes(ds, claim, claim.variable, between, over)
-    first, _, _, began = _slopes(ds, claim, start or f"start_{claim.variable}", between, over)
-    if final.shape != first.shape:
-        raise NoAnswerError(f"{claim.variable} and its start have values in different replicates.")
-    mean, low, high = simultaneous(final - first, claim.level)
-    worst = int(np.argmax(mean))
-    note = f"{names[worst]}: {first[worst].mean():.2f} at the start, {final[worst].mean():.2f} at the end; {note}"
-    bend = bends.sentence({"the line at the end": ended[worst], "the line at the start": began[worst]})
-    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note, replicates=final.shape[1], bend=bend)
+    def of_loss(name: str) -> Estimate:
+        first, second = (np.log(_truths(ds, name, arm, claim).values) for arm in (claim.arm, claim.versus))
+        return of_samples(first - second, claim.level, "")
+
+    return _hull(of_loss, (claim.variable, *together), "log ratio")
 
 
-def _slopes(
-    ds: xr.Dataset, claim: Claim, name: str, between: str, over: str
-) -> tuple[np.ndarray, list[str], str, list[str]]:
-    """Return slopes (K, R) of the complete replicates, the names along ``between``, how many they are, and bends."""
-    array = variable(ds, name, {"arm": claim.arm, **claim.at})
-    every = slopes_of(array, [between], over)
-    (slopes,) = paired([every])
-    note = f"{slopes.shape[1]} of {every.shape[1]} replicates, {array.sizes[over]} sizes"
-    return slopes, [str(value) for value in array[between].values], note, turns_of(array, [between], over, claim.level)
+def log_ratio_to(ds: xr.Dataset, claim: Claim, *, scale: float, exponent: float) -> Estimate:
+    """Estimate the log ratio of a printed loss, ``scale * n**exponent``, to a variable at ``claim.at``, over truths."""
+
+    def of_loss(name: str) -> Estimate:
+        printed = np.log(scale) + exponent * np.log(float(claim.at["n"]))
+        return of_samples(printed - np.log(_truths(ds, name, claim.arm, claim).values), claim.level, "")
+
+    return _hull(of_loss, (claim.variable,), "log ratio")
 
 
-def slopes_of(array: xr.DataArray, axes: Sequence[str], over: str) -> np.ndarray:
-    """Return the slopes of a variable, (points, replicates), NaN in replicates with a hole.
-
-    ``array``: along ``axes``, ``over`` and replicate, with nothing else; ``axes``: their points are in row-major order;
-    ``over``: the axis of the slopes.
-    """
-    values, sizes = _lines(array, axes, over)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(np.where(values > 0, values, np.nan))
-    slopes: np.ndarray = replicate_slopes(np.log(sizes), logs)
-    return slopes
-
-
-def turns_of(array: xr.DataArray, axes: Sequence[str], over: str, level: float) -> list[str]:
-    """Return for every line of :func:`slopes_of` how it bends, as :func:`moestat.rates.bends.turn` says it."""
-    values, sizes = _lines(array, axes, over)
-    return [rates.fit(losses, over=sizes, level=level, draws=0).turn for losses in values]
+def _truths(ds: xr.Dataset, name: str, arm: str, claim: Claim, *axes: str) -> xr.DataArray:
+    """Return a loss with truths in the place of replicates, where there are several data sets of each."""
+    array = without_lengths_of_one(variable(ds, name, {"arm": arm, **claim.at}), (*axes, "replicate"))
+    array = array.where(array > 0)
+    if "truth" not in ds:
+        return array
+    truth = variable(ds, "truth", {"arm": arm})
+    number_of = truth.max([axis for axis in truth.dims if axis != "replicate"]).values
+    numbers = np.unique(number_of[np.isfinite(number_of)])
+    logs = xr.apply_ufunc(np.log, array).transpose("replicate", ...)
+    own = [logs[number_of == one].mean("replicate", skipna=False) for one in numbers]
+    means: xr.DataArray = xr.apply_ufunc(np.exp, xr.concat(own, "replicate"))
+    return means
 
 
-def _lines(array: xr.DataArray, axes: Sequence[str], over: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return losses (points, sizes, replicates), and the sizes in increasing order."""
-    left = [str(d) for d in array.dims if d not in (*axes, over, "replicate")]
-    if left:
-        raise NoAnswerError(f"{array.name} also runs over {', '.join(left)}; say under 'at' where it is taken.")
-    losses = array.transpose(*axes, over, "replicate").sortby(over)
-    if losses.sizes[over] < 2:
-        raise NoAnswerError(f"A slope needs at least two values of {over}.")
-    values: np.ndarray = losses.values.reshape(-1, losses.sizes[over], losses.sizes["replicate"])
-    return values, losses[over].values.astype(np.float64)
-
-
-def paired(sides: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Keep the replicates that are complete at every point of every side."""
-    complete = np.all([np.isfinite(side).all(axis=0) for side in sides], axis=0)
-    _refuse_few(int(complete.sum()))
-    return [side[:, complete] for side in sides]
-
-
-def _refuse_few(complete: int) -> None:
-    if complete < 2:
-        raise NoAnswerError(f"{complete} complete replicates give no interval; at least 2 are needed.")
-
-
-def measured_slope(ds: xr.Dataset, claim: Claim) -> Estimate:
-    """Return the slope of a row with the interval that its source gives."""
-    row = _row(ds, claim.arm)
-    slope, low, high = (float(row[name]) for name in ("slope", "slope_low", "slope_high"))
-    rest = tuple(float(row[f"converged_{end}"]) for end in ("low", "high"))
-    reasons = _reasons(claim, [row], (low, high), rest)
-    # the folder of all results belongs to one machine, and a claim is read on others
-    source = "/".join(str(row["source_file"].values).split("/")[-3:])
-    note = (
-        f"{float(row['halving']):.3g} times the samples halve the error; {int(row['source_replicates'])} replicates, "
-        f"{source} of {str(row['source_date'].values)[:10]}, sha256 {str(row['source_sha256'].values)[:12]}"
+def _hull(of_loss: Callable[[str], Estimate], names: Sequence[str], what: str) -> Estimate:
+    parts = {name: of_loss(name) for name in names}
+    largest = max(parts, key=lambda name: parts[name].value)
+    every = parts.values()
+    note, bend = f"{parts[largest].replicates} truths", parts[largest].bend
+    if len(parts) > 1:
+        bend = " ".join(f"{name}: {part.bend}" for name, part in parts.items() if part.bend)
+        said = {name: rounded(part.value, part.low, part.high) for name, part in parts.items()}
+        note += "; " + ", ".join(f"{name} {value} {ends}" for name, (value, ends) in said.items())
+    return replace(
+        parts[largest],
+        low=min(part.low for part in every),
+        high=max(part.high for part in every),
+        note=note,
+        reasons=tuple(dict.fromkeys(text for part in every for text in part.reasons)),
+        bend=bend,
+        subject=f"The {what} of {largest}" if len(parts) == 1 else f"The largest {what}, of {largest},",
     )
-    bend = bends.sentence({"the line": _turn(row)})
-    return Estimate(slope, low, high, note, reasons, replicates=int(row["source_replicates"]), bend=bend)
 
 
-def slope_lead(ds: xr.Dataset, claim: Claim) -> Estimate:
-    """Estimate the difference of two rows' slopes, paired by the replicates of their sources."""
-    answer = _lead(ds, claim, "slopes", _reasons)
-    turns = {"the first line": _turn(_row(ds, claim.arm)), "the second line": _turn(_row(ds, claim.versus))}
-    return replace(answer, bend=bends.sentence(turns))
+def slope_of_sum(ds: xr.Dataset, claim: Claim, *, parts: Sequence[str]) -> Estimate:
+    """Estimate the slope of a sum, which shows its rate only where its named ``parts`` are as fast by themselves.
 
-
-def level_lead(ds: xr.Dataset, claim: Claim) -> Estimate:
-    """Estimate the log ratio of two rows' errors at the largest size, paired by the replicates of their sources.
-
-    What stands in the way of a rate does not stand in that of a level.
+    In the end a sum is as slow as its slowest part, however small that is at the sizes at hand: nothing is decided
+    where a part is slower than the rule by its own estimate, unless the sum is itself outside of the region.
     """
-    return _lead(ds, claim, "lasts", lambda claim, _, *intervals: _unsettled(claim, *intervals))
+    most = claim.region[1]
+    if not most < float("inf"):
+        raise NoAnswerError("A sum is held against its parts where the rule bounds its slope from above.")
+    fit = _fit(ds, claim, claim.variable)
+    notes, slower = [f"{fit.complete} complete replicates at {fit.sizes.size} sizes"], []
+    for name in parts:
+        part = _fit(ds, claim, name)
+        value, ends = rounded(part.slope, part.low, part.high)
+        said = f"{name} has the slope {value} {ends}".rstrip() if value else f"{name} has no slope"
+        if part.slope <= most or fit.low > most:
+            notes.append(f"its part {said}")
+        else:
+            asked = f"({part.complete} of {part.replicates} replicates), where at most {number(most)} is asked"
+            slower.append(f"In the end a sum is as slow as its slowest part, and {said} {asked}.")
+    subject, reasons = f"The slope of {claim.variable} over {claim.over}", (*fit.reasons, *slower)
+    return replace(fit.rate, subject=subject, note="; ".join(notes), reasons=reasons, replicates=fit.complete)
 
 
-def _lead(ds: xr.Dataset, claim: Claim, name: str, reasons: Callable[..., tuple[str, ...]]) -> Estimate:
-    rows = [_row(ds, arm) for arm in (claim.arm, claim.versus)]
-    every, settled = (rows[0][of].values - rows[1][of].values for of in (name, f"{name}_converged"))
-    complete = every[np.isfinite(every)]
-    _refuse_few(complete.size)
-    mean, _, low, high = (float(v) for v in mean_interval(complete, claim.level))
-    left = settled[np.isfinite(settled)]
-    rest = tuple(float(v) for v in mean_interval(left, claim.level)[2:]) if left.size > 1 else (np.nan, np.nan)
-    why = reasons(claim, rows, (low, high), rest)
-    return Estimate(mean, low, high, f"{complete.size} paired replicates", why, replicates=complete.size)
+def _fit(ds: xr.Dataset, claim: Claim, name: str) -> rates.RateFit:
+    """Fit a series; errors of experts, which records hold and runs do not, are computed from the parameters."""
+    of_experts = {STORED.format(part): part for part in PARTS}
+    if name not in ds and name in of_experts and "theta" in ds:
+        source = Source(Path("results"), "", ds, "run the study again")
+        array = expert_errors(source, claim.arm)[of_experts[name]]
+    else:
+        array = variable(ds, name, {"arm": claim.arm, **claim.at})
+    series = without_lengths_of_one(array, (claim.over, "replicate"))
+    fit: rates.RateFit = rates.fit(series, over=claim.over, window=claim.window, level=claim.level, draws=0)
+    return fit
 
 
-def _row(ds: xr.Dataset, arm: str) -> xr.Dataset:
-    if arm not in ds["arm"].values:
-        raise NoAnswerError(f"The arm {arm!r} is not part of this run.")
-    return ds.sel(arm=arm).isel(replicate=0)
+def ordered_series(ds: xr.Dataset, claim: Claim, *, slower_at_most: float) -> Estimate:
+    """Estimate the difference of the slopes of two series, where the slower one has an order of its own.
+
+    A series that does not fall at all is slower than any other, and shows nothing of an order: the interval of the
+    slower slope must lie at most at ``slower_at_most``. With the rule ``at_most`` the second side is the slower one.
+    """
+    sides = [(claim.variable, claim.arm, claim.at), versus(claim)]
+    arrays = [
+        without_lengths_of_one(variable(ds, name, {"arm": arm, **at}), (claim.over, "replicate"))
+        for name, arm, at in sides
+    ]
+    found = rates.difference(*arrays, over=claim.over, window=claim.window, level=claim.level)
+    answer = replace(
+        found.estimate,
+        subject=f"The difference of the slopes of {sides[0][0]} and {sides[1][0]} over {claim.over}",
+        note=f"{found.first.complete} complete replicates at {found.first.sizes.size} sizes",
+        reasons=found.reasons,
+        replicates=found.first.complete,
+    )
+    slower = (found.first, found.second)[claim.at_most is not None]
+    return _ordered(answer, slower.slope, slower.low, slower.high, slower_at_most)
 
 
-def _turn(row: xr.Dataset) -> str:
-    """Return how the line of a row bends; empty where the results do not hold it."""
-    return str(row["turn"].values) if "turn" in row else ""
+def _ordered(answer: Estimate, slope: float, low: float, high: float, most: float) -> Estimate:
+    if high <= most:
+        return answer
+    value, ends = rounded(slope, low, high)
+    own = f"The slower side has a slope of {value} {ends} itself, where all of its interval should be at most"
+    return replace(answer, reasons=(*answer.reasons, f"{own} {number(most)}: its failure alone may be the difference."))
 
 
-def _reasons(
-    claim: Claim, rows: Sequence[xr.Dataset], every: tuple[float, ...], settled: tuple[float, ...]
-) -> tuple[str, ...]:
-    """Say why an interval is not to be trusted: the reasons of its rows, and replicates that did not converge."""
+def slope_of_row(ds: xr.Dataset, claim: Claim, *, slower_at_most: float | None = None) -> Estimate:
+    """Estimate the slope of a row of Table 1, or its difference to that of ``versus``, paired by their replicates.
+
+    ``slower_at_most``: as of :func:`ordered_series`. A verdict that hangs on replicates of the source that did not
+    converge is none.
+    """
+    arms = [arm for arm in (claim.arm, claim.versus) if arm]
+    for arm in arms:
+        if arm not in ds["arm"].values:
+            raise NoAnswerError(f"The arm {arm!r} is not part of this run.")
+    rows = [ds.sel(arm=arm).isel(replicate=0) for arm in arms]
+    every, converged = (
+        rows[0][name].values - (rows[1][name].values if claim.versus else 0.0)
+        for name in ("slopes", "slopes_converged")
+    )
+    every, converged = every[np.isfinite(every)], converged[np.isfinite(converged)]
+    if every.size < 2:
+        raise NoAnswerError(f"{every.size} complete replicates give no interval; at least 2 are needed.")
+    mean, se, low, high = (float(v) for v in interval(every, claim.level))
     reasons = [text for row in rows if (text := str(row["reasons"].values))]
-    return tuple(dict.fromkeys([*reasons, *_unsettled(claim, every, settled)]))
+    if _side(claim, *(float(v) for v in interval(converged, claim.level)[2:])) != _side(claim, low, high):
+        reasons.append("The verdict hangs on replicates of the source that did not converge.")
+    lines = ["the line"] if len(rows) == 1 else ["the first line", "the second line"]
+    turns = {line: str(row["turn"].values) for line, row in zip(lines, rows, strict=True) if "turn" in row}
+    note = f"{every.size} replicates"
+    if not claim.versus:
+        note += f", {float(rows[0]['halving']):.3g} times the samples halve the error"
+    answer = Estimate(
+        *(mean, low, high, note, tuple(dict.fromkeys(reasons))),
+        se=se,
+        subject="The slope of the row" if len(rows) == 1 else "The difference of the slopes of the rows",
+        replicates=every.size,
+        bend=bends.sentence(turns),
+    )
+    if slower_at_most is None:
+        return answer
+    slope, least, most = (float(rows[claim.at_most is not None][name]) for name in ("slope", "slope_low", "slope_high"))
+    return _ordered(answer, slope, least, most, slower_at_most)
 
 
-def _unsettled(claim: Claim, every: tuple[float, ...], settled: tuple[float, ...]) -> tuple[str, ...]:
-    if _place(claim, settled) == _place(claim, every):
-        return ()
-    return ("The verdict hangs on replicates of the source that did not converge.",)
-
-
-def _place(claim: Claim, interval: tuple[float, ...]) -> str:
+def _side(claim: Claim, low: float, high: float) -> str:
     """Say where an interval lies with respect to the region of the rule; an interval of NaN lies nowhere."""
-    low, high = claim.region
-    if not interval[0] <= interval[1]:
+    least, most = claim.region
+    if not low <= high:
         return "nowhere"
-    if low <= interval[0] and interval[1] <= high:
+    if least <= low and high <= most:
         return "inside"
-    return "outside" if interval[1] < low or interval[0] > high else "across"
+    return "outside" if high < least or low > most else "across"

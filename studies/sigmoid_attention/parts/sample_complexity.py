@@ -21,7 +21,7 @@ from moestat.rates.estimate import replicate_slopes
 from moestat.sentences import listed
 from moestat.status import Status
 from moestat.study.spec import Arm
-from studies.sigmoid_attention.parts.expert_block import expert_errors, with_errors
+from studies.sigmoid_attention.parts.expert_error import expert_errors, with_errors
 
 EXPONENTS = {"eps^-2": -0.5, "eps^-4": -0.25, "exp(eps^(-1/tau))": 0.0}
 """Orders of Table 1 and the slope of the error against n that each of them means; 0: slower than any power."""
@@ -53,22 +53,22 @@ def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
     ``sources``: the results of the studies that are read, by study. ``arms``: the rows; their settings are those of
     :class:`Row`.
 
-    By ``arm``: ``slope``, ``slope_low``, ``slope_high`` (95 % interval over the replicates of the source), ``halving``,
-    ``halving_low``, ``halving_high`` (times the samples that halve the error, 2^(-1/slope); infinite where the error
-    does not fall), ``predicted_slope``, ``error_first``, ``error_last`` (geometric means), ``source_replicates``, and
-    the interval without replicates that did not converge, ``converged_low`` and ``converged_high`` (NaN where too few
-    are left); by ``arm`` and ``member``, a replicate of the source, ``slopes`` and ``slopes_converged`` (NaN in
-    incomplete replicates), ``lasts``, ``lasts_converged`` (log of the error at the largest size); as text ``order``,
-    ``reasons`` (why the rate is not to be trusted), ``turn`` (how the line bends), ``source_file``, ``source_sha256``
-    and ``source_date``.
+    By ``arm``: ``slope``, ``slope_low``, ``slope_high`` (95 % interval over the replicates of the source), ``halving``
+    (times the samples that halve the error, 2^(-1/slope); infinite where the error does not fall), ``predicted_slope``,
+    ``error_first``, ``error_last`` (geometric means), ``source_replicates``; by ``arm`` and ``member``, a replicate of
+    the source, ``slopes`` and ``slopes_converged`` (NaN in incomplete replicates, or where one did not converge); as
+    text ``order``, ``reasons`` (why the rate is not to be trusted), ``turn`` (how the line bends), ``source_file``,
+    ``source_sha256`` and ``source_date``.
     """
     rows = [_row(sources, Row.model_validate(arm.settings)) for arm in arms]
-    columns = {name: [row[name] for row in rows] for name in rows[0] if name not in OF_MEMBERS}
-    texts = {name for name, values in columns.items() if isinstance(values[0], str)}
-    arrays = {name: np.array(values, dtype=object if name in texts else None) for name, values in columns.items()}
-    ds = xr.Dataset({name: ("arm", array) for name, array in arrays.items()})
-    for name in OF_MEMBERS:
-        ds[name] = (("arm", "member"), _padded([row[name] for row in rows]))
+    ds = xr.Dataset()
+    for name, first in rows[0].items():
+        values = [row[name] for row in rows]
+        if isinstance(first, np.ndarray):  # sources have different numbers of replicates
+            longest = max(map(len, values))
+            ds[name] = (("arm", "member"), [np.pad(v, (0, longest - len(v)), constant_values=np.nan) for v in values])
+        else:
+            ds[name] = ("arm", np.array(values, dtype=object if isinstance(first, str) else None))
     return ds
 
 
@@ -84,40 +84,24 @@ def condensed(source: Source, arms: Sequence[Arm]) -> xr.Dataset:
     return with_errors(source, [arm for arm in known if arm in wanted])
 
 
-def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Return rows of different lengths as one array, filled up with NaN."""
-    out = np.full((len(rows), max(map(len, rows))), np.nan)
-    for k, row in enumerate(rows):
-        out[k, : len(row)] = row
-    return out
-
-
 def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
     if row.study not in sources:
         raise InputError(f"a row reads the study {row.study!r}, which needs does not name; it names {listed(sources)}")
     source = _with_experts(sources[row.study], row)
     losses = series(source, row)
-    settled = series(source, row, converged_only=True)
     fit = rates.fit(losses, over="n", draws=0)
-    converged = rates.fit(settled, over="n", draws=0)
     means = np.exp(np.nanmean(np.log(losses.where(losses > 0).sortby("n").values), axis=1))
     return {
         "slope": fit.slope,
         "slope_low": fit.low,
         "slope_high": fit.high,
         "halving": halving(fit.slope),
-        "halving_low": halving(fit.low),
-        "halving_high": halving(fit.high),
         "predicted_slope": EXPONENTS[row.order],
         "error_first": float(means[0]),
         "error_last": float(means[-1]),
-        "converged_low": converged.low,
-        "converged_high": converged.high,
         "source_replicates": fit.complete,
         "slopes": own_slopes(losses),
-        "slopes_converged": own_slopes(settled),
-        "lasts": last_logs(losses),
-        "lasts_converged": last_logs(settled),
+        "slopes_converged": own_slopes(series(source, row, converged_only=True)),
         "order": row.order,
         "reasons": " ".join(fit.reasons),
         "turn": fit.turn,
@@ -127,22 +111,12 @@ def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
     }
 
 
-OF_MEMBERS = ("slopes", "slopes_converged", "lasts", "lasts_converged")
-
-
 def own_slopes(losses: xr.DataArray) -> np.ndarray:
     """Return the slope of every replicate of errors (n, replicate), NaN where one is missing or not positive."""
     ordered = losses.sortby("n")
     logs = np.log(ordered.where(ordered > 0).values)
     slopes: np.ndarray = replicate_slopes(np.log(ordered["n"].values.astype(np.float64)), logs)
     return slopes
-
-
-def last_logs(losses: xr.DataArray) -> np.ndarray:
-    """Return the log of the error of every replicate at the largest size, NaN where it is missing or not positive."""
-    last = losses.sortby("n").isel(n=-1)
-    logs: np.ndarray = np.log(last.where(last > 0).values)
-    return logs
 
 
 def _with_experts(source: Source, row: Row) -> Source:

@@ -6,8 +6,9 @@ is a set of tasks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,18 +26,13 @@ class Task:
 
     def __post_init__(self) -> None:
         """Refuse an empty or repetitive task."""
-        for what, items in (("templates", self.templates), ("pairs", self.table)):
+        for what, items in (("templates", [" ".join(t.tokens) for t in self.templates]), ("pairs", self.table)):
             if not items:
                 raise KnowledgeError(f"task {self.name!r} has no {what}")
-            if len(set(items)) != len(items):
-                twice = next(item for item in items if items.count(item) > 1)
-                shown = " ".join(twice.tokens) if isinstance(twice, Template) else twice
-                raise KnowledgeError(f"task {self.name!r} holds {shown!r} twice among its {what}")
-        for name in (name for pair in self.table for name in pair):
-            if not name or '"' in name:
-                raise KnowledgeError(
-                    f"task {self.name!r}: {name!r} is no entity name (empty, or a quotation mark in it)"
-                )
+            if twice := [item for item, count in Counter(items).items() if count > 1]:
+                raise KnowledgeError(f"task {self.name!r} holds {twice[0]!r} twice among its {what}")
+        if bad := [name for pair in self.table for name in pair if not name or '"' in name]:
+            raise KnowledgeError(f"task {self.name!r}: {bad[0]!r} is no entity name (empty, or a quotation mark in it)")
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -87,16 +83,8 @@ class Prefixes:
         start = np.concatenate(([0], np.cumsum(counts)))
         within = np.arange(start[-1]) - np.repeat(start[:-1], counts)
         valid_token = self.valid_token[np.repeat(self.valid_start[rows], counts) + within]
-        return Prefixes(
-            self.tokens[rows],
-            self.length[rows],
-            self.pattern[rows],
-            self.compatible[rows],
-            start,
-            valid_token,
-            self.patterns,
-            self.pattern_tasks,
-        )
+        by_row = {name: getattr(self, name)[rows] for name in ("tokens", "length", "pattern", "compatible")}
+        return replace(self, **by_row, valid_start=start, valid_token=valid_token)
 
 
 @dataclass(frozen=True)
@@ -107,12 +95,10 @@ class Knowledge:
 
     def __post_init__(self) -> None:
         """Refuse a dataset without tasks or with two tasks of one name."""
-        names = [task.name for task in self.tasks]
-        if not names:
+        if not self.tasks:
             raise KnowledgeError("a knowledge dataset needs at least one task")
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise KnowledgeError(f"task names must be different; given twice: {', '.join(twice)}")
+        if twice := [name for name, count in Counter(task.name for task in self.tasks).items() if count > 1]:
+            raise KnowledgeError(f"task names must be different; given twice: {', '.join(sorted(twice))}")
 
     @cached_property
     def templates(self) -> tuple[Template, ...]:
@@ -155,11 +141,8 @@ class Knowledge:
         return {token: i for i, token in enumerate(self.vocabulary)}
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
-        """Return token ids; a token that is not in the vocabulary is refused."""
-        try:
-            return np.array([self.token_id[token] for token in tokens], dtype=np.int64)
-        except KeyError as error:
-            raise KnowledgeError(f"token {error.args[0]!r} is not in the vocabulary of this dataset") from None
+        """Return token ids."""
+        return np.array([self.token_id[token] for token in tokens], dtype=np.int64)
 
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
         """Return the text of token ids; padding (-1) is left out."""
@@ -168,20 +151,17 @@ class Knowledge:
     @cached_property
     def sentences(self) -> Sentences:
         """Return every sentence: all templates of a task with all its pairs, task by task."""
-        index = {template: i for i, template in enumerate(self.templates)}
-        columns: list[list[np.ndarray]] = [[], [], [], [], []]
+        index, parts = {template: i for i, template in enumerate(self.templates)}, []
         for k, task in enumerate(self.tasks):
-            subjects = self.encode(entity(subject) for subject, _ in task.table)
-            objects = self.encode(entity(obj) for _, obj in task.table)
+            subjects, objects = (self.encode(map(entity, names)) for names in zip(*task.table, strict=True))
+            count = len(task.table)
             for template in task.templates:
-                row = np.full((len(task.table), self.max_length), -1, dtype=np.int64)
+                row = np.full((count, self.max_length), -1, dtype=np.int64)
                 for i, token in enumerate(template.tokens):
                     row[:, i] = {SUBJECT: subjects, OBJECT: objects}.get(token, self.token_id.get(token, -1))
-                ones = np.ones(len(task.table), dtype=np.int64)
-                parts = (row, ones * len(template), ones * k, ones * index[template], np.arange(len(task.table)))
-                for column, part in zip(columns, parts, strict=True):
-                    column.append(part)
-        return Sentences(*(np.concatenate(column) for column in columns))
+                about = (np.full(count, value) for value in (len(template), k, index[template]))
+                parts.append((row, *about, np.arange(count)))
+        return Sentences(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     @property
     def prefixes(self) -> Prefixes:

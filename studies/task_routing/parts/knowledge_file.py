@@ -1,14 +1,28 @@
-"""The user's own knowledge, from a file of JSON lines."""
+"""The user's own knowledge, from a file of JSON lines, and samples of it."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from moestat import bounded
 from studies.task_routing.parts.knowledge import Knowledge, Task
 from studies.task_routing.parts.template import KnowledgeError, Template
+
+Text = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]
+
+
+class Relation(BaseModel):
+    """A line of the file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    relation: Text
+    templates: list[Text]
+    pairs: list[tuple[Text, Text]]
 
 
 def load(path: str | Path) -> Knowledge:
@@ -17,45 +31,39 @@ def load(path: str | Path) -> Knowledge:
     A line is ``{"relation": "P17", "templates": ["{subject} is located in {object}."], "pairs": [["Opachychi",
     "Ukraine"], ...]}``. Names need no quotation marks; blank lines are skipped.
     """
-    path = Path(path)
+    path, where = Path(path), str(path)
+    tasks = []
     try:
-        lines = bounded.read(path).decode("utf-8-sig").splitlines()
+        for number, line in enumerate(bounded.read(path).decode("utf-8-sig").splitlines(), 1):
+            where = f"{path}, line {number}"
+            if line.strip():
+                given = Relation.model_validate_json(line)
+                tasks.append(Task(given.relation, tuple(map(Template.parse, given.templates)), tuple(given.pairs)))
+        where = str(path)
+        return Knowledge(tuple(tasks))
     except bounded.DataFileError as error:
         raise KnowledgeError(str(error)) from None
     except UnicodeDecodeError as error:
         raise KnowledgeError(f"{path}: cannot be read as UTF-8 text ({error})") from None
-    tasks = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                tasks.append(_task(json.loads(line)))
-            except KnowledgeError as error:
-                raise KnowledgeError(f"{path}, line {number}: {error}") from None
-            except RecursionError:
-                raise KnowledgeError(f"{path}, line {number}: not JSON that can be read (nested too deep)") from None
-            except ValueError as error:  # a number of 5000 digits is one, too
-                raise KnowledgeError(f"{path}, line {number}: not JSON ({error})") from None
-    try:
-        return Knowledge(tuple(tasks))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = "".join(f"[{key}]" if isinstance(key, int) else str(key) for key in first["loc"])
+        raise KnowledgeError(f"{where}: {f'{place}: ' if place else ''}{first['msg']}") from None
     except KnowledgeError as error:
-        raise KnowledgeError(f"{path}: {error}") from None
+        raise KnowledgeError(f"{where}: {error}") from None
 
 
-def _task(record: Any) -> Task:
-    """Turn one JSON object into a task."""
-    keys = {"relation", "templates", "pairs"}
-    if not isinstance(record, dict) or set(record) != keys:
-        given = ", ".join(sorted(record)) if isinstance(record, dict) else type(record).__name__
-        raise KnowledgeError(f"a line must be an object with the keys relation, templates and pairs; found {given}")
-    name, templates, pairs = record["relation"], record["templates"], record["pairs"]
-    if not isinstance(name, str) or not name:
-        raise KnowledgeError(f"relation is {name!r}; it must be a non-empty text")
-    if not isinstance(templates, list) or not all(isinstance(text, str) for text in templates):
-        raise KnowledgeError("templates must be a list of texts")
-    if not isinstance(pairs, list):
-        raise KnowledgeError("pairs must be a list of [subject, object] texts")
-    for i, pair in enumerate(pairs):
-        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-            raise KnowledgeError(f"pairs[{i}] is {pair!r}; it must be [subject, object], two texts")
-    table = tuple((str(subject).strip(), str(obj).strip()) for subject, obj in pairs)
-    return Task(name, tuple(Template.parse(text) for text in templates), table)
+def sample(knowledge: Knowledge, rng: np.random.Generator, tasks: int, templates: int, pairs: int) -> Knowledge:
+    """Draw some tasks, some templates and some pairs of each from a larger dataset, without replacement."""
+    if len(knowledge.tasks) < tasks:
+        raise KnowledgeError(f"{tasks} tasks are asked for; the file has {len(knowledge.tasks)}")
+    out = []
+    for k in sorted(rng.choice(len(knowledge.tasks), tasks, replace=False)):
+        task, parts = knowledge.tasks[k], []
+        for what, have, want in (("templates", task.templates, templates), ("pairs", task.table, pairs)):
+            if len(have) < want:
+                raise KnowledgeError(f"{want} {what} per task are asked for; task {task.name!r} has {len(have)}")
+        for have, want in ((task.templates, templates), (task.table, pairs)):
+            parts.append(tuple(have[i] for i in sorted(rng.choice(len(have), want, replace=False))))
+        out.append(Task(task.name, *parts))
+    return Knowledge(tuple(out))

@@ -7,13 +7,15 @@ import numpy as np
 from studies.task_routing.parts.knowledge import Knowledge, Task
 from studies.task_routing.parts.template import END, OBJECT, SUBJECT, KnowledgeError, Template
 
-COMMON: list[str] = []
-for _line in (
-    "the of in is was a an by for from to at with on as and that which its has had been known called named",
-    "located found said listed described recorded since until through near within under over after before first",
-    "later mainly often officially also originally currently widely formerly generally",
-):
-    COMMON += _line.split()
+_TEXT = (
+    "the of in is was a an by for from to at with on as and that which its has had been known called named "
+    "located found said listed described recorded since until through near within under over after before first "
+    "later mainly often officially also originally currently widely formerly generally"
+)
+COMMON = _TEXT.split()
+FEWEST_OBJECTS, ZIPF = 10, 0.7
+LONGEST = 10
+"""Tokens of a template, at most."""
 _ONSETS = "b,br,c,ch,d,dr,f,fl,g,gr,h,j,k,l,m,n,p,pl,pr,qu,r,s,sh,sk,st,t,tr,v,w,z"
 _VOWELS = "a,e,i,o,u,ai,ea,io,ou"
 _CODAS = ",,l,m,n,r,s,t,nd,rk"
@@ -44,44 +46,35 @@ def synthetic(
     *,
     subject_first: float = 0.6,
     shared_subjects: float = 0.1,
-    fewest_objects: int = 10,
-    zipf: float = 0.7,
-    max_length: int = 10,
     shared_templates: int = 0,
 ) -> Knowledge:
-    """Draw knowledge of the shape of the paper's WikiData5M sample.
+    """Draw tasks, of so many templates and pairs, of the shape of the paper's WikiData5M sample.
 
     Every template holds a word of its own relation before the object, so that a prefix that shows an object belongs
     to one task; prefixes before that word may be shared by many tasks ("``*1`` is the", "the").
 
-    ``rng``: source of randomness; ``tasks``, ``templates``, ``pairs``: number of tasks, templates per task and pairs
-    per task (the paper: 10 to 50, 5, 200); ``subject_first``: share of templates that start with the subject;
-    ``shared_subjects``: share of a table's subjects that come from a pool common to all tasks; ``fewest_objects``: the
-    number of distinct objects of a task is log-uniform between this and ``pairs``; ``zipf``: objects are drawn with
-    weights 1 / rank**zipf; ``max_length``: longest template, at least 9; ``shared_templates``: so many templates of
-    every task are common to all tasks (and hold no word of a relation).
-
-    The subjects of one table are distinct.
+    ``subject_first``: share of templates that start with the subject; ``shared_subjects``: share of a table's subjects,
+    which are distinct, that come from a pool common to all tasks; ``shared_templates``: so many templates of every task
+    are common to all tasks (and hold no word of a relation). The number of distinct objects of a task is log-uniform
+    from ``FEWEST_OBJECTS`` to ``pairs``, and they are drawn with weights 1 / rank**``ZIPF``.
     """
-    if max_length < 9:
-        raise KnowledgeError(f"max_length is {max_length}; the generator needs at least 9")
     if not 0 <= shared_templates <= templates:
         raise KnowledgeError(f"shared_templates is {shared_templates}; allowed are 0 to {templates}, all of a task's")
     names = _Names(rng)
     pool = [f"{names.new(2)} {names.new(2)}" for _ in range(max(2 * int(np.ceil(shared_subjects * pairs)), 1))]
     seen: set[Template] = set()
-    everywhere = _templates(rng, shared_templates, [], subject_first, max_length, seen)
+    everywhere = _templates(rng, shared_templates, [], subject_first, seen)
     out = []
     for k in range(tasks):
         own = [names.new(2) for _ in range(3)]
-        chosen = everywhere + _templates(rng, templates - shared_templates, own, subject_first, max_length, seen)
+        chosen = everywhere + _templates(rng, templates - shared_templates, own, subject_first, seen)
         shared = int(round(shared_subjects * pairs))
         subjects = [pool[i] for i in rng.choice(len(pool), shared, replace=False)]
         subjects += [f"{names.new(2)} {names.new(2)}" for _ in range(pairs - shared)]
-        low = min(fewest_objects, pairs)
+        low = min(FEWEST_OBJECTS, pairs)
         count = int(round(low * (pairs / low) ** rng.random()))
         objects = [f"{names.new(3)}" for _ in range(count)]
-        weight = np.arange(1, count + 1) ** -zipf
+        weight = np.arange(1, count + 1) ** -ZIPF
         drawn = rng.choice(count, pairs, p=weight / weight.sum())
         table = tuple((subject, objects[i]) for subject, i in zip(subjects, drawn, strict=True))
         out.append(Task(f"R{k:02d} {own[0]}", tuple(chosen), table))
@@ -89,24 +82,20 @@ def synthetic(
 
 
 def _templates(
-    rng: np.random.Generator, count: int, own: list[str], subject_first: float, max_length: int, seen: set[Template]
+    rng: np.random.Generator, count: int, own: list[str], subject_first: float, seen: set[Template]
 ) -> list[Template]:
     """Draw templates that are not in ``seen``, and enter them there."""
     chosen: list[Template] = []
     while len(chosen) < count:
-        template = _template(rng, own, subject_first, max_length)
+        template = _template(rng, own, subject_first)
         if template not in seen:
             seen.add(template)
             chosen.append(template)
     return chosen
 
 
-def _template(rng: np.random.Generator, own: list[str], subject_first: float, max_length: int) -> Template:
-    """Draw one template: [before] *1 between *2 [after], a word of the relation anywhere before the object.
-
-    That word stands at a random place among common ones, as in "*1 is located in *2" and "the country associated
-    with *1 is *2": before or between, wherever the template starts.
-    """
+def _template(rng: np.random.Generator, own: list[str], subject_first: float) -> Template:
+    """Draw one template: [before] *1 between *2 [after], a word of the relation at a random place before the object."""
 
     def common(low: int, high: int) -> list[str]:
         # few words carry most of the text, as in real language
@@ -125,5 +114,5 @@ def _template(rng: np.random.Generator, own: list[str], subject_first: float, ma
     else:
         before, between = with_own(common(1, 3)), common(1, 2)
     after = common(1, 2) if rng.random() < 0.3 else []
-    room = max_length - 3 - len(before) - len(between)
+    room = LONGEST - 3 - len(before) - len(between)
     return Template((*before, SUBJECT, *between, OBJECT, *after[: max(room, 0)], END))

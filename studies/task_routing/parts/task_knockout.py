@@ -1,11 +1,8 @@
 """Where the facts are: silence one expert of a trained transformer and count the objects that it still names.
 
-The task-routing paper concludes that "task-level routing encourages specialized experts to store knowledge" (its
-section 7). A model is trained as in :mod:`studies.task_routing.parts.task_training`; then the outputs of single
-experts are set to zero, their routing left as it is. If a task's facts are in the expert that its tokens go to,
-silencing that one costs their objects and silencing another does not. The reverse is weaker: a silent expert also takes
-away what it adds to every token of the task, so that what is lost bounds from above what that expert alone stores. So
-its output is also put at its mean over the training cuts of the task, a constant that holds no fact of one subject.
+A model is trained as in :mod:`studies.task_routing.parts.task_training`; then the outputs of single experts are set to
+zero, their routing left as it is, or put at their mean over the training cuts of the task, which holds no fact of one
+subject.
 """
 
 from __future__ import annotations
@@ -18,8 +15,8 @@ import numpy as np
 from moestat.experiment import require_torch
 from moestat.replicates import Row, Streams, each
 from moestat.threads import one_thread
+from studies.task_routing.parts.knowledge_sources import read_data as read_data
 from studies.task_routing.parts.task_training import Settings as Settings
-from studies.task_routing.parts.task_training import read_data as read_data
 from studies.task_routing.parts.task_training import trained
 
 VERSION = 1
@@ -32,12 +29,10 @@ SILENT = ("none", "own", "other", "all")
 def run(s: Settings, streams: Streams) -> Row:
     """Train one model per replicate and silence its experts.
 
-    ``recall`` (silent): share of the test sentences, cut just before the object with the subject shown, of which the
-    next token is the object; a mean over tasks, for *other* over the other experts, too. ``recall_mean``: the same
-    where an expert's output is put at its mean over the training cuts of the task that go to it (0 if none does) in
-    place of 0. ``own_loss``, ``own_loss_mean``: recall with another expert so less that with the own one.
-    ``own_share``: share of those cuts that the router sends to the own expert, the one that most of them of the task go
-    to. ``train_loss`` in nats per token.
+    ``recall`` (silent): share of the test sentences, cut just before the object, of which the next token is the object;
+    a mean over tasks, for *other* over the other experts, too. ``recall_mean``: the same with an expert at its mean
+    over the training cuts of the task that go to it (0 if none does). ``own_loss``, ``own_loss_mean``: recall with
+    another expert so less that with the own one. ``own_share``: share of those cuts that go to the own expert.
     """
     require_torch()
     with one_thread():
@@ -51,14 +46,10 @@ def run(s: Settings, streams: Streams) -> Row:
 def silenced(
     model: Any, tokens: np.ndarray, task: np.ndarray, known: tuple[np.ndarray, np.ndarray], words: int
 ) -> dict[str, Any]:
-    """Count the objects that a model names with single experts silent, or at their mean.
+    """Count the objects that a model names with single experts silent, or at their mean; see :func:`run`.
 
-    ``model``: the transformer. ``tokens`` (B, L): sentences, padded with -1; the second entity (a token of ``words`` or
-    more) is the object. ``task`` (B,): task of each sentence. ``known`` (B', L) and (B',): training sentences and their
-    tasks, over which the means are taken. ``words``: number of tokens that are words.
-
-    Returns ``recall`` and ``recall_mean`` (4,) in the order of ``SILENT``, ``own_loss``, ``own_loss_mean`` and
-    ``own_share``: see :func:`run`.
+    ``tokens`` (B, L): sentences, padded with -1; the second entity (a token of ``words`` or more) is the object.
+    ``task`` (B,): task of each. ``known``: tokens and tasks of the sentences over which the means are taken.
     """
     experts, kinds = model.shape.experts, np.unique(task)
     cuts, learnt = _cuts(model, tokens, words), _cuts(model, known[0], words)

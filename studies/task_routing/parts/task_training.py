@@ -1,29 +1,27 @@
 """Train the one-layer mixture-of-experts transformer of the task-routing paper (section 6, appendix B).
 
-A replicate is a dataset, a split, initial weights, an order of the batches and the cuts of the test sentences; arms
-that share what each of them depends on share the draw, so that losses are compared on paired runs. The network has
-about 10^5 weights and runs on the CPU in one thread whatever the device is, so that a replicate has the same bits on
-processors whose kernels round alike. On others a training drifts apart step by step and ends as another draw: its
-accuracy may differ by several points, and only means over seeds are comparable.
+Arms that share what dataset, split, initial weights, batches or cuts depend on share the draw: losses are compared on
+paired runs. The network runs on the CPU in one thread, so that a replicate has the same bits on processors whose
+kernels round alike. On others a training drifts apart and ends as another draw: single accuracies may differ by several
+points, and only means over seeds are comparable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from moestat.data_file import with_digest
-from moestat.experiment import SettingsModel, require_torch
+from moestat.experiment import require_torch
 from moestat.losses import routing
 from moestat.replicates import Row, Streams, each
 from moestat.status import Status
 from moestat.threads import one_thread
 from studies.task_routing.parts.knowledge import Knowledge
-from studies.task_routing.parts.knowledge_sources import Source
+from studies.task_routing.parts.knowledge_sources import KnowledgeSettings
+from studies.task_routing.parts.knowledge_sources import read_data as read_data
 from studies.task_routing.parts.template import END
 
 VERSION = 1
@@ -31,7 +29,7 @@ VERSION = 1
 CUTS = ("start", "recall", "rest")  # where a sentence was cut: so many entities were shown (none, the subject, both)
 
 
-class Settings(SettingsModel):
+class Settings(KnowledgeSettings):
     """Settings of a cell; the defaults are the paper's, *ours* where it does not say."""
 
     tasks: int = Field(10, ge=1, description="K")
@@ -51,15 +49,6 @@ class Settings(SettingsModel):
     hidden: int = Field(10, ge=1, description="neurons of an expert")
     heads: int = Field(10, ge=1, description="must divide width")
     completions: int = Field(1000, ge=1, description="ours: test sentences that are cut and completed (all if fewer)")
-    shared_subjects: float = Field(0.1, ge=0, le=1, description="ours: share of subjects from a pool of all tasks")
-    subject_first: float = Field(0.6, ge=0, le=1, description="ours: share of templates that start with the subject")
-    file: str = Field("", description="the user's own JSON lines; synthetic knowledge when empty")
-    file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _file(cls, given: Any) -> Any:
-        return with_digest(given)
 
     @field_validator("heads")
     @classmethod
@@ -69,22 +58,10 @@ class Settings(SettingsModel):
             raise ValueError(f"heads is {heads}; it must divide width, which is {width}")
         return heads
 
-    def source(self) -> Source:
-        """Return where the knowledge comes from."""
-        return Source.parse(
-            f"{self.tasks}x{self.templates}x{self.pairs}",
-            file=self.file,
-            file_sha256=self.file_sha256,
-            shared_subjects=self.shared_subjects,
-            subject_first=self.subject_first,
-        )
-
-
-def read_data(settings: Mapping[str, Any]) -> None:
-    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
-    from studies.task_routing.parts.knowledge_file import load
-
-    load(settings["file"])
+    @property
+    def dataset(self) -> str:
+        """Tasks x templates x pairs."""
+        return f"{self.tasks}x{self.templates}x{self.pairs}"
 
 
 @each(
@@ -97,20 +74,27 @@ def read_data(settings: Mapping[str, Any]) -> None:
     },
 )
 def run(s: Settings, streams: Streams) -> Row:
-    """Train and evaluate one model per replicate.
+    """Train and evaluate one model per replicate; ``variables.toml`` says what every variable is.
 
-    ``accuracy``: share of the completed sentences that are in the dataset; ``accuracy_by_cut`` (cut): the same by where
-    the sentence was cut: before the subject (``start``), with the object still to be recalled (``recall``) or after the
-    object (``rest``). Over the tokens of the test sentences: ``mutual_information`` of task and expert in bits,
-    ``information_limit``: that of the experts the router loss asks for, ``usage_entropy`` of the experts in bits,
-    ``top_share`` of a task's favourite expert, ``routed_as_asked``: share sent to expert k mod E of their task k, among
-    tokens whose prefix one task alone generates, ``ambiguous_share``: the other tokens, ``routing`` (task, expert):
-    share of the task's tokens. ``curve`` (epoch): training cross-entropy in nats per token, ``train_loss``: its last
-    value, ``tokens`` in the vocabulary, ``pairs`` per task.
+    ``accuracy_by_cut`` (cut): by where the sentence was cut: before the subject (``start``), with the object still to
+    be recalled (``recall``) or after the object (``rest``). ``routed_as_asked`` counts tokens whose prefix one task
+    alone generates. What is said of routing is counted over the tokens of the test sentences.
     """
     require_torch()
     with one_thread():
-        return _replicate(s, streams)
+        from studies.task_routing.parts.transformer_training import experts_chosen
+
+        one = trained(s, streams)
+        chosen = experts_chosen(one.model, one.knowledge.sentences, one.test_rows)
+        return {
+            **completed(one.model, one.knowledge, one.test_rows, s.completions, streams("cuts", **one.split)),
+            **routed(chosen, one.knowledge, one.test_rows, s),
+            "curve": one.curve,
+            "train_loss": float(one.curve[-1]),
+            "tokens": len(one.knowledge.vocabulary),
+            "pairs": s.pairs,
+            **one.ending,
+        }
 
 
 @dataclass(frozen=True)
@@ -126,71 +110,36 @@ class Trained:
     ending: dict[str, Any]  # ``status``, ``message``, ``iterations``
 
 
-def trained(settings: Settings, streams: Streams) -> Trained:
+def trained(s: Settings, streams: Streams) -> Trained:
     """Draw the dataset, the split and the initial weights of a replicate, and train its model."""
     from studies.task_routing.parts import transformer_training as training
     from studies.task_routing.parts.task_transformer import Shape, TaskTransformer
 
-    source = settings.source()
-    data = source.identity
-    knowledge = source.draw(streams("knowledge", **data))
-    sentences = knowledge.sentences
-    split = {**data, "split": settings.split, "test_share": settings.test_share}
-    train_rows, test_rows = training.holdout(sentences, settings.split, settings.test_share, streams("split", **split))
-    shape = Shape(
-        vocabulary=len(knowledge.vocabulary),
-        length=knowledge.max_length,
-        experts=settings.experts,
-        width=settings.width,
-        hidden=settings.hidden,
-        heads=settings.heads,
-    )
+    knowledge = s.draw(streams("knowledge", **s.identity))
+    split = {**s.identity, "split": s.split, "test_share": s.test_share}
+    rows = training.holdout(knowledge.sentences, s, streams("split", **split))
+    shape = Shape(len(knowledge.vocabulary), knowledge.max_length, s.experts, s.width, s.hidden, s.heads)
     start = streams("start", tokens=shape.vocabulary, experts=shape.experts, width=shape.width)
-    model = TaskTransformer(shape, start, gate=settings.gate)
-    plan = training.Training(
-        loss=settings.loss,
-        weight=settings.weight,
-        epochs=settings.epochs,
-        rate=settings.rate,
-        decay=settings.decay,
-        batch=settings.batch,
-    )
-    curve = training.train(model, sentences, train_rows, plan, streams("batches", **split))
+    model = TaskTransformer(shape, start, gate=s.gate)
+    curve = training.train(model, knowledge.sentences, rows[0], s, streams("batches", **split))
     finite = bool(np.isfinite(curve).all())
     status = Status.CONVERGED if finite else Status.NOT_FINITE
     ending = {
         "status": int(status),
-        "message": f"The training ran its {settings.epochs} epochs." if finite else status.sentence,
-        "iterations": settings.epochs * -(-train_rows.shape[0] // settings.batch),
+        "message": f"The training ran its {s.epochs} epochs." if finite else status.sentence,
+        "iterations": s.epochs * -(-rows[0].shape[0] // s.batch),
     }
-    return Trained(model, knowledge, train_rows, test_rows, split, curve, ending)
+    return Trained(model, knowledge, *rows, split, curve, ending)
 
 
-def _replicate(settings: Settings, streams: Streams) -> dict[str, Any]:
-    from studies.task_routing.parts import transformer_training as training
-
-    one = trained(settings, streams)
-    chosen = training.experts_chosen(one.model, one.knowledge.sentences, one.test_rows)
-    cuts = streams("cuts", **one.split)
-    return {
-        **_completions(one.model, one.knowledge, one.test_rows, settings, cuts),
-        **_routing(chosen, one.knowledge, one.test_rows, settings),
-        "curve": one.curve,
-        "train_loss": float(one.curve[-1]),
-        "tokens": len(one.knowledge.vocabulary),
-        "pairs": settings.pairs,
-        **one.ending,
-    }
-
-
-def _routing(expert: np.ndarray, knowledge: Knowledge, rows: np.ndarray, settings: Settings) -> dict[str, Any]:
+def routed(expert: np.ndarray, knowledge: Knowledge, rows: np.ndarray, s: Settings) -> dict[str, Any]:
     """Measure how the experts of the tokens of some sentences follow the tasks."""
     real = expert >= 0
     expert, task = expert[real], np.broadcast_to(knowledge.sentences.task[rows, None], expert.shape)[real]
-    asked = np.arange(settings.tasks) % settings.experts
-    counts, wanted = np.zeros((2, settings.experts, settings.tasks))
+    asked = np.arange(s.tasks) % s.experts
+    counts, wanted = np.zeros((2, s.experts, s.tasks))
     np.add.at(counts, (expert, task), 1.0)
-    wanted[asked, np.arange(settings.tasks)] = counts.sum(axis=0)
+    wanted[asked, np.arange(s.tasks)] = counts.sum(axis=0)
     single = knowledge.prefixes.compatible[knowledge.prefix_of[rows][real]].sum(axis=1) == 1
     return {
         "mutual_information": routing.mutual_information(counts),
@@ -203,14 +152,14 @@ def _routing(expert: np.ndarray, knowledge: Knowledge, rows: np.ndarray, setting
     }
 
 
-def _completions(
-    model: Any, knowledge: Knowledge, rows: np.ndarray, settings: Settings, rng: np.random.Generator
+def completed(
+    model: Any, knowledge: Knowledge, rows: np.ndarray, count: int, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Cut test sentences at random, complete them, and return the shares that are sentences of the dataset."""
+    """Cut ``count`` sentences at random, complete them, and return the shares that are sentences of the dataset."""
     from studies.task_routing.parts import transformer_training as training
 
     sentences = knowledge.sentences
-    chosen = rng.permutation(rows)[: settings.completions]
+    chosen = rng.permutation(rows)[:count]
     tokens, length = sentences.tokens[chosen], sentences.length[chosen]
     cut = rng.integers(1, length)
     right = training.in_dataset(knowledge, training.complete(model, tokens, cut, knowledge.token_id[END]))

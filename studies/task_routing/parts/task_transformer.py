@@ -32,10 +32,9 @@ class Routed:
 class TaskTransformer(torch.nn.Module):
     """Token and position embeddings, causal attention, top-1 experts, output layer; residuals, no normalisation.
 
-    ``shape``: sizes. ``rng``: draws the weights: embeddings N(0, 1), linear layers uniform on +-1/sqrt(inputs), the
-    defaults of PyTorch. Drawn with NumPy, so that a replicate is the same with every version of PyTorch. ``gate``:
-    whether the expert's output is multiplied with its probability (Fedus et al. 2022). The paper's formula, MoE(x) =
-    FF_e(x), has no such factor; the cross-entropy then has no gradient with respect to the router.
+    ``rng`` draws the weights as PyTorch does by default, with NumPy, so that they are the same with every version.
+    ``gate``: whether the expert's output is multiplied with its probability (Fedus et al. 2022). The paper's formula
+    has no such factor; the cross-entropy then has no gradient with respect to the router.
     """
 
     def __init__(self, shape: Shape, rng: np.random.Generator, *, gate: bool = True) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 SUBJECT, OBJECT, END = "*1", "*2", "."
 
-_PIECE = re.compile(r'"[^"]*"|\{subject\}|\{object\}|[,;:!?()]|[^\s",;:!?(){}]+')
+_PIECE = re.compile(r'\{subject\}|\{object\}|[,;:!?()]|[^\s",;:!?(){}]+')
 _WILDCARDS = {"{subject}": SUBJECT, "{object}": OBJECT}
 
 
@@ -21,23 +21,20 @@ class KnowledgeError(ValueError):
 
 
 def tokenize(text: str) -> tuple[str, ...]:
-    """Split a sentence or a template into tokens; a name in quotation marks is one token.
+    """Split a template into tokens: ``{subject}`` and ``{object}`` (or ``*1`` and ``*2``) are the wildcards.
 
-    ``{subject}`` and ``{object}`` (or ``*1`` and ``*2``) are the wildcards, punctuation is a token of its own, and
-    a final full stop is the end-of-sentence token.
+    Punctuation is a token of its own, and a final full stop is the end-of-sentence token.
 
-    >>> tokenize('"bent county high school" is located in {object}.')
-    ('"bent county high school"', 'is', 'located', 'in', '*2', '.')
+    >>> tokenize("{subject}, is located in {object}.")
+    ('*1', ',', 'is', 'located', 'in', '*2', '.')
     """
     body = text.strip()
     ends = body.endswith(END)
-    if ends:
-        body = body[: -len(END)]
-    rest = _PIECE.sub(" ", body).strip()
-    if rest:
+    body = body.removesuffix(END)
+    if rest := _PIECE.sub(" ", body).strip():
         raise KnowledgeError(
-            f"{text!r} has a stray {rest[0]!r}; names go in pairs of quotation marks, and the only braces allowed are "
-            "{subject} and {object}"
+            f"{text!r} has a stray {rest[0]!r}; names enter only through the wildcards {{subject}} and {{object}}, the "
+            "only braces that are allowed"
         )
     tokens = tuple(_WILDCARDS.get(piece, piece) for piece in _PIECE.findall(body))
     return (*tokens, END) if ends else tokens
@@ -56,20 +53,14 @@ class Template:
 
     def __post_init__(self) -> None:
         """Refuse what is not a template."""
-        text = " ".join(self.tokens)
+        told = f"template {' '.join(self.tokens)!r}"
         for wildcard, name in ((SUBJECT, "{subject}"), (OBJECT, "{object}")):
-            count = self.tokens.count(wildcard)
-            if count != 1:
-                raise KnowledgeError(f"template {text!r} holds {name} {count} times; it must hold it exactly once")
+            if (count := self.tokens.count(wildcard)) != 1:
+                raise KnowledgeError(f"{told} holds {name} {count} times; it must hold it exactly once")
         if self.tokens.index(SUBJECT) > self.tokens.index(OBJECT):
-            raise KnowledgeError(f"template {text!r} names the object before the subject; {{subject}} must come first")
+            raise KnowledgeError(f"{told} names the object before the subject; {{subject}} must come first")
         if self.tokens.count(END) != 1 or self.tokens[-1] != END:
-            raise KnowledgeError(f"template {text!r} must hold a single full stop token, at its end")
-        quoted = [token for token in self.tokens if token.startswith('"')]
-        if quoted:
-            raise KnowledgeError(
-                f"template {text!r} holds the quoted name {quoted[0]}; entities enter only through the wildcards"
-            )
+            raise KnowledgeError(f"{told} must hold a single full stop token, at its end")
 
     @classmethod
     def parse(cls, text: str) -> Template:

@@ -1,9 +1,8 @@
 """Loss and gradient of the task-routing transformer written out: a step of its training without autograd.
 
-At these sizes (width 30, some 400 tokens a step) autograd spends as long on its own records as on the arithmetic, and
-writes every logit five times. Here the derivatives stand in the order of the layer, all weights are one vector and so
-are their derivatives, the output layer's logits are written once, a block of rows at a time, and what is large is
-written into memory that is kept: new pages cost more than the arithmetic on them.
+At these sizes (width 30, some 400 tokens a step) autograd spends as long on its own records as on the arithmetic. Here
+all weights are one vector and so are their derivatives, the output layer's logits are written once, a block of rows at
+a time, and what is large is written into memory that is kept: new pages cost more than the arithmetic on them.
 """
 
 from __future__ import annotations

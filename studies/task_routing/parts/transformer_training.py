@@ -2,70 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from studies.task_routing.parts.knowledge import Knowledge, Sentences
 from studies.task_routing.parts.task_transformer import TaskTransformer
-from studies.task_routing.parts.transformer_gradient import Gradient, Loss
+from studies.task_routing.parts.transformer_gradient import Gradient
 
-Split = Literal["sentences", "pairs"]
-
-
-@dataclass(frozen=True)
-class Training:
-    """How the transformer is trained; the defaults are the paper's."""
-
-    loss: Loss = "ce"
-    weight: float = 0.2
-    epochs: int = 50
-    rate: float = 0.006
-    decay: float = 0.98
-    batch: int = 64
+if TYPE_CHECKING:
+    from studies.task_routing.parts.task_training import Settings
 
 
-def holdout(
-    sentences: Sentences, split: Split, share: float, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def holdout(sentences: Sentences, s: Settings, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Split the rows of the sentences into training and test rows.
 
-    ``"sentences"`` holds out single sentences, so that the other templates of a pair are seen in training;
-    ``"pairs"`` holds out every sentence of a pair, task by task.
+    By sentences, so that the other templates of a pair are seen in training, or by pairs, with all their sentences.
     """
     count = sentences.length.shape[0]
     test = np.zeros(count, dtype=bool)
-    if split == "sentences":
-        test[rng.permutation(count)[: round(share * count)]] = True
+    if s.split == "sentences":
+        test[rng.permutation(count)[: round(s.test_share * count)]] = True
     else:
         for k in range(int(sentences.task.max()) + 1):
             mine = sentences.task == k
             pairs = int(sentences.pair[mine].max()) + 1
-            test |= mine & np.isin(sentences.pair, rng.permutation(pairs)[: round(share * pairs)])
+            test |= mine & np.isin(sentences.pair, rng.permutation(pairs)[: round(s.test_share * pairs)])
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
 def train(
-    model: TaskTransformer, sentences: Sentences, rows: np.ndarray, training: Training, rng: np.random.Generator
+    model: TaskTransformer, sentences: Sentences, rows: np.ndarray, s: Settings, rng: np.random.Generator
 ) -> np.ndarray:
-    """Train with Adam on some rows of the sentences; return the mean cross-entropy (nats per token) of every epoch.
-
-    Every epoch is a new random order in batches of ``training.batch``, the rate decays by ``training.decay`` after it.
-    """
+    """Train with Adam on some rows of the sentences; return the mean cross-entropy (nats per token) of every epoch."""
     tokens, length = np.maximum(sentences.tokens, 0), sentences.length
-    gradient = Gradient(model, training.loss, training.weight)
+    gradient = Gradient(model, s.loss, s.weight)
     # one vector of weights: Adam takes its step in one pass
     gradient.weights.grad = gradient.gradient
-    optimiser = torch.optim.Adam([gradient.weights], lr=training.rate, fused=True)
-    schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, training.decay)
-    curve = np.zeros(training.epochs)
-    for epoch in range(training.epochs):
+    optimiser = torch.optim.Adam([gradient.weights], lr=s.rate, fused=True)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, s.decay)
+    curve = np.zeros(s.epochs)
+    for epoch in range(s.epochs):
         order = rng.permutation(rows)
         total, count = 0.0, 0
-        for start in range(0, order.shape[0], training.batch):
-            batch = order[start : start + training.batch]
+        for start in range(0, order.shape[0], s.batch):
+            batch = order[start : start + s.batch]
             steps = int(length[batch].max()) - 1
             real = np.arange(steps) < length[batch, None] - 1
             target = torch.from_numpy(tokens[batch, 1 : steps + 1][real])
@@ -94,12 +76,9 @@ def experts_chosen(model: TaskTransformer, sentences: Sentences, rows: np.ndarra
 
 
 def complete(model: TaskTransformer, tokens: np.ndarray, length: np.ndarray, end: int) -> np.ndarray:
-    """Complete prefixes greedily until the end-of-sentence token or the longest length.
+    """Complete prefixes greedily until the token ``end`` or the longest length; padded with -1.
 
-    ``model``: the transformer. ``tokens`` (B, L): token ids; what stands at and after ``length`` is ignored. ``length``
-    (B,): lengths of the prefixes, 1 to L - 1. ``end``: id of the end-of-sentence token.
-
-    Returns the completed sentences, padded with -1.
+    ``tokens`` (B, L): token ids, of which the first ``length`` (B,), 1 to L - 1, are given.
     """
     longest = tokens.shape[1]
     out = np.where(np.arange(longest) < length[:, None], tokens, -1)

@@ -1,27 +1,22 @@
-"""The experiment with softmax-gated Gaussian experts, and its study file."""
+"""Softmax-gated Gaussian experts: fits, starts, and the layout and the loss of the published scripts."""
 
 import numpy as np
 import pytest
 from cells import computed
 
-from moestat.experiment import Cell
 from moestat.losses.measures import softmax_losses
 from moestat.models import gaussian
-from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.status import Status
 from studies.demystifying_softmax.parts import softmax_gaussian
 from studies.demystifying_softmax.parts.gaussian_starts import near_starts, published_starts, random_starts
 from studies.demystifying_softmax.parts.published import from_blocks, published_losses
-from studies.demystifying_softmax.parts.softmax_gaussian import MODEL, TRUTH, Settings
-
-NAME = "studies.demystifying_softmax.parts.softmax_gaussian"
+from studies.demystifying_softmax.parts.softmax_gaussian import MODEL, TRUTH
 
 
 def run(replicates=range(3), seed=1, **settings):
     return computed(softmax_gaussian, replicates, seed, **{"n": 300, "search_rounds": 1} | settings)
 
 
-# --- the experiment ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("inputs", ["uniform", "grid"])
 @pytest.mark.parametrize("start_policy", ["near", "random"])
 @pytest.mark.parametrize("experts", [2, 3])
@@ -38,29 +33,10 @@ def test_fits_are_converged_better_than_the_truth_and_scored(inputs, start_polic
     assert (ds["start_D1"] != ds["D1"]).all()
 
 
-def test_a_replicate_depends_on_itself_alone_and_arms_share_their_data():
-    whole, part = run(range(4)), run([3, 1])
-    for name in ("theta", "D1", "gain"):
-        np.testing.assert_array_equal(whole[name].sel(replicate=[3, 1]), part[name])
-    # the same likelihood of the truth, that is to say the same data
+def test_arms_share_their_data():
+    """They have the same likelihood of the truth."""
     truth = [run(**s)["log_likelihood"] - run(**s)["gain"] for s in ({}, {"experts": 3, "start_policy": "random"})]
     np.testing.assert_allclose(truth[0], truth[1], rtol=1e-12)
-    assert (run(seed=2)["gain"] != run()["gain"]).all()
-
-
-def test_a_grid_is_even_and_holds_both_ends():
-    cell = Cell(NAME, 1, "arm", {"n": 50}, {})
-    x, _ = softmax_gaussian._draw(cell, Settings(n=50, inputs="grid"), [0, 1])
-    np.testing.assert_allclose(x[..., 0], [np.arange(50) / 49] * 2, atol=1e-15)
-    x, _ = softmax_gaussian._draw(cell, Settings(n=50), [0, 1])
-    assert (x >= 0).all() and (x <= 1).all() and (x[0] != x[1]).all()
-
-
-# --- the study --------------------------------------------------------------------------------------------------------
-
-
-LINE = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])
-SOFTMAX = SoftmaxGaussian(1)
 
 
 def test_the_layout_of_the_published_scripts_is_read():
@@ -74,15 +50,12 @@ def test_the_layout_of_the_published_scripts_is_read():
         weight = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
         mu, v = np.column_stack([np.ones(5), x]) @ mean[s, r], variance[s, r, 0]
         density = (weight * np.exp(-0.5 * (y[:, None] - mu) ** 2 / v) / np.sqrt(2 * np.pi * v)).sum(axis=1)
-        np.testing.assert_allclose(np.exp(gaussian.log_density(SOFTMAX, atoms[s, r], x, y)), density, rtol=1e-12)
+        np.testing.assert_allclose(np.exp(gaussian.log_density(MODEL, atoms[s, r], x, y)), density, rtol=1e-12)
     np.testing.assert_array_equal(from_blocks(gate, mean, variance[:, :, 0]), atoms)
     whole = np.concatenate([gate, np.zeros((4, 3, 2, 1))], axis=-1)
     np.testing.assert_array_equal(from_blocks(whole, mean, variance), atoms)
     gate[0, 0] = np.nan
     assert np.isnan(from_blocks(gate, mean, variance)[0, 0, :, :2]).all()
-    # two input dimensions: b and a have two coordinates each
-    wide = from_blocks(rng.normal(size=(1, 1, 3, 1)), rng.normal(size=(1, 1, 3, 2)), np.ones((1, 1, 1, 2)))
-    assert wide.shape == (1, 1, 2, SoftmaxGaussian(2).atom_size)
     gate, mean, variance = np.zeros((4, 2, 2, 1)), np.zeros((4, 2, 2, 2)), np.ones((4, 2, 1, 2))
     for wrong, words in (
         ((gate[:, :, :1], mean, variance), r"gate has shape \(4, 2, 1, 1\)"),
@@ -120,29 +93,29 @@ def test_gates_as_fitted_give_the_published_loss(atoms):
     rng = np.random.default_rng(11)
     shape = (3, 15)
     copied = np.concatenate([rng.integers(2, size=(*shape, atoms - 2)), np.tile([0, 1], (*shape, 1))], axis=-1)
-    fitted = LINE[copied] + 0.3 * rng.normal(size=(*shape, atoms, 5))
-    fitted[..., -1] = LINE[copied][..., -1] * np.exp(0.1 * rng.normal(size=copied.shape))
+    fitted = TRUTH[copied] + 0.3 * rng.normal(size=(*shape, atoms, 5))
+    fitted[..., -1] = TRUTH[copied][..., -1] * np.exp(0.1 * rng.normal(size=copied.shape))
     fitted[..., -1, :2] = 0.0
     gate, mean, variance = (np.swapaxes(fitted[..., part], 2, 3) for part in ([0, 1], [3, 2], [4]))
-    losses = published_losses(from_blocks(gate[..., :-1], mean, variance), LINE, SOFTMAX)
+    losses = published_losses(from_blocks(gate[..., :-1], mean, variance), TRUTH, MODEL)
     for s, r in np.ndindex(*shape):
-        slow = slow_published(gate[s, r], mean[s, r], variance[s, r, 0], LINE.tolist())
+        slow = slow_published(gate[s, r], mean[s, r], variance[s, r, 0], TRUTH.tolist())
         assert losses["loss"][s, r] == pytest.approx(slow, rel=1e-12, abs=1e-12)
     assert np.all(losses["loss"] >= losses["mass"])
     fitted[0, 0, 0, 1] = np.nan
-    assert np.isnan(published_losses(fitted, LINE, SOFTMAX)["loss"]).sum() == 1
+    assert np.isnan(published_losses(fitted, TRUTH, MODEL)["loss"]).sum() == 1
 
 
 def test_a_split_of_the_pinned_expert_costs_one_for_ever():
     """Two equal copies of the last true expert, gates pinned at 0: the same density, and a loss of 1."""
-    split = np.concatenate([LINE, LINE[-1:]])[None, None]
+    split = np.concatenate([TRUTH, TRUTH[-1:]])[None, None]
     split[0, 0, 0, 0] += np.log(2.0)  # the other expert's gate, so that the density is the truth
     x, y = np.linspace(0, 1, 50)[:, None], np.linspace(-6, 16, 50)
     np.testing.assert_allclose(
-        gaussian.log_density(SOFTMAX, split[0, 0], x, y), gaussian.log_density(SOFTMAX, LINE, x, y), rtol=1e-12
+        gaussian.log_density(MODEL, split[0, 0], x, y), gaussian.log_density(MODEL, TRUTH, x, y), rtol=1e-12
     )
-    assert published_losses(split, LINE, SOFTMAX)["loss"][0, 0] == pytest.approx(1 + np.exp(-8), rel=1e-9)
-    assert softmax_losses(split, LINE, SOFTMAX)["D2"][0, 0] == pytest.approx(0, abs=1e-9)
+    assert published_losses(split, TRUTH, MODEL)["loss"][0, 0] == pytest.approx(1 + np.exp(-8), rel=1e-9)
+    assert softmax_losses(split, TRUTH, MODEL)["D2"][0, 0] == pytest.approx(0, abs=1e-9)
 
 
 def test_start_policies_cover_every_true_atom_and_never_hit_it():

@@ -1,29 +1,26 @@
-"""Random flips and crops of images that are held as patches."""
+"""Patches of images: cutting, corruption, random flips and crops."""
 
 import numpy as np
 import pytest
 
-from studies.mixture_of_transformers.parts.image_patches import corrupt, patches
-
-torch = pytest.importorskip("torch")
-
-from studies.mixture_of_transformers.parts import image_augmentation  # noqa: E402
-from studies.mixture_of_transformers.parts.image_augmentation import FlipAndCrop  # noqa: E402
+from studies.mixture_of_transformers.parts import image_patches
+from studies.mixture_of_transformers.parts.image_patches import corrupt, flip_and_crop, patches
 
 
-def cut(images):
-    return torch.from_numpy(patches(images.astype(np.float32), 2))
-
-
-def whole(rows, height, width, channels):
-    grid = rows.numpy().reshape(len(rows), height // 2, width // 2, 2, 2, channels)
-    return grid.transpose(0, 1, 3, 2, 4, 5).reshape(len(rows), height, width, channels)
+def moved(images, seed):
+    """Return images after random flips and crops."""
+    torch = pytest.importorskip("torch")
+    n, height, width, channels = images.shape
+    cut = torch.from_numpy(patches(images.astype(np.float32), 2))
+    rows = flip_and_crop(cut, 2, height, torch.Generator().manual_seed(seed)).numpy()
+    grid = rows.reshape(n, height // 2, width // 2, 2, 2, channels).transpose(0, 1, 3, 2, 4, 5)
+    return grid.reshape(images.shape)
 
 
 def test_without_crops_an_image_is_itself_or_its_mirror(monkeypatch):
-    monkeypatch.setattr(image_augmentation, "SMALLEST", 1.0)
+    monkeypatch.setattr(image_patches, "SMALLEST", 1.0)
     images = np.random.default_rng(0).standard_normal((40, 4, 6, 3))
-    found = whole(FlipAndCrop(2, 4, 6, 1)(cut(images)), 4, 6, 3)
+    found = moved(images, 1)
     same = np.isclose(found, images, atol=1e-5).all(axis=(1, 2, 3))
     mirrored = np.isclose(found, images[:, :, ::-1], atol=1e-5).all(axis=(1, 2, 3))
     assert (same ^ mirrored).all() and 5 < mirrored.sum() < 35  # outside with probability 2e-6
@@ -31,21 +28,11 @@ def test_without_crops_an_image_is_itself_or_its_mirror(monkeypatch):
 
 def test_a_crop_is_a_part_of_the_image_at_full_size():
     height, width = 8, 10
-    images = np.broadcast_to(np.linspace(0, 1, width)[None, None, :, None], (60, height, width, 1))
-    found = whole(FlipAndCrop(2, height, width, 3)(cut(images)), height, width, 1)[..., 0]
+    found = moved(np.broadcast_to(np.linspace(0, 1, width)[None, None, :, None], (60, height, width, 1)), 3)[..., 0]
     slope = np.abs(found[:, 0, 6] - found[:, 0, 3]) / 3 * (width - 1)
     assert ((slope > 0.8 - 1e-5) & (slope < 1 + 1e-5)).all() and np.ptp(slope) > 0.1
     assert (found >= 0).all() and (found <= 1).all()
     np.testing.assert_allclose(found, np.broadcast_to(found[:, :1], found.shape), atol=1e-6)
-
-
-def test_patches_hold_the_pixels_in_order():
-    images = np.arange(2 * 6 * 4 * 3).reshape(2, 6, 4, 3)
-    cut = patches(images, 2)
-    assert cut.shape == (2, 6, 12)
-    np.testing.assert_array_equal(cut[1, 3], images[1, 2:4, 2:4].ravel())
-    with pytest.raises(ValueError, match="patch is 4; it must divide the images' height and width, 6 x 4"):
-        patches(images, 4)
 
 
 def test_corruption_replaces_the_stated_shares_by_what_it_says():
@@ -64,4 +51,3 @@ def test_corruption_replaces_the_stated_shares_by_what_it_says():
     noise = out[~whole]
     assert abs(noise.mean()) < 5 / np.sqrt(noise.size) and abs(noise.std() - 1) < 5 / np.sqrt(2 * noise.size)
     assert (cut == cut.round()).all(), "the input is left alone"
-    np.testing.assert_array_equal(corrupt(cut, label, rng, foreign=0, noise=0), cut)

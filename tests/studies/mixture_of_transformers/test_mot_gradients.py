@@ -3,18 +3,15 @@
 import numpy as np
 import pytest
 
+from moestat.models import patches
 from studies.mixture_of_transformers.parts import mot_gradients
-from studies.mixture_of_transformers.parts.mot_gradients import Settings, _measure, _pure, _World
-
-TINY = {"classes": 2, "experts": 4, "dimension": 6, "tokens": 4, "rate": 0.1, "repeats": 2, "judged": 2}
+from studies.mixture_of_transformers.parts.mot_gradients import Settings, make_world, measure, pure
 
 
 def world(seed=0, classes=2, tokens=4, dimension=6):
-    from moestat.models import patches
-
     rng = np.random.default_rng(seed)
     s = Settings(classes=classes, tokens=tokens, dimension=dimension)
-    return mot_gradients._world(s, patches.dictionary(rng, classes, dimension), rng, 4)
+    return make_world(s, patches.dictionary(rng, classes, dimension), rng, 4)
 
 
 def _losses(w, weights, kq, theta, routed):
@@ -32,26 +29,25 @@ def _losses(w, weights, kq, theta, routed):
 
 
 def drawn():
-    """A world, weights, attention and router drawn at random, and how the samples are routed."""
+    """Return a world, what is measured of a model drawn at random, its weights, and slopes of its losses."""
     rng = np.random.default_rng(1)
     w = world(2)
-    weights, kq, theta = (rng.standard_normal(shape) for shape in ((4, 6), (4, 6, 6), (4, 6)))
-    return w, weights, kq, theta, rng.dirichlet(np.ones(4), size=len(w.y))
-
-
-def test_gradients_are_those_of_finite_differences():
-    w, weights, kq, theta, routed = drawn()
-    out = _measure(Settings(**TINY), w, weights, kq, theta, routed)
-    h = 1e-5
+    parameters = [rng.standard_normal(shape) for shape in ((4, 6), (4, 6, 6), (4, 6))]  # W, KQ, Theta
+    routed, h = rng.dirichlet(np.ones(4), size=len(w.y)), 1e-5
 
     def slope(which, place, move):
         ends = []
         for sign in (1, -1):
-            moved = [weights.copy(), kq.copy(), theta.copy()]
+            moved = [p.copy() for p in parameters]
             moved[which][place] += sign * h * move
             ends.append(_losses(w, *moved, routed)[0 if which == 2 else 1])
         return (ends[0] - ends[1]) / (2 * h)
 
+    return w, measure(w, *parameters, routed), parameters[0], slope
+
+
+def test_gradients_are_those_of_finite_differences():
+    w, out, weights, slope = drawn()
     on = {"router_centre": (2, w.centres), "router_label": (2, w.labels), "expert_centre": (0, w.centres)}
     for name, (which, directions) in on.items():
         assert out[name] == pytest.approx(max(abs(slope(which, m, u)) for m in range(4) for u in directions), rel=1e-5)
@@ -72,9 +68,8 @@ def test_gradients_are_those_of_finite_differences():
 
 
 def test_a_gap_grows_by_a_step_against_the_gradient():
-    w, weights, kq, theta, routed = drawn()
-    out = _measure(Settings(**TINY), w, weights, kq, theta, routed)
-    gradient = np.array([[_along(w, weights, kq, theta, routed, m, u) for u in np.eye(6)] for m in range(4)])
+    w, out, weights, slope = drawn()
+    gradient = np.array([[slope(0, m, u) for u in np.eye(6)] for m in range(4)])
     on = weights @ w.labels.T
     rows, own = np.arange(4), on.argmax(axis=1)
 
@@ -90,23 +85,14 @@ def test_a_gap_grows_by_a_step_against_the_gradient():
     assert out["gap_step"] == pytest.approx(np.mean(of_length_1), rel=1e-4)
 
 
-def _along(w, weights, kq, theta, routed, m, direction, h=1e-5):
-    ends = []
-    for sign in (1, -1):
-        moved = weights.copy()
-        moved[m] += sign * h * direction
-        ends.append(_losses(w, moved, kq, theta, routed)[1])
-    return (ends[0] - ends[1]) / (2 * h)
-
-
 def test_over_both_labels_a_key_with_a_sign_cancels_and_one_without_does_not():
     """With W = v_n and uniform attention: c_n' KQ c_n falls by p^2 <W, v_n> |l'|, v_n' KQ c_n not at all."""
-    w, s = world(4, classes=3, dimension=8), Settings(**TINY | {"classes": 3, "dimension": 8, "token_noise": 0.0})
-    quiet = _World(w.labels, w.centres, w.x.copy(), w.y, w.cluster)
+    w = world(4, classes=3, dimension=8)
+    quiet = w._replace(x=w.x.copy())
     quiet.x[:, 3:] = 0.0  # the fourth token is noise
     of_expert = np.array([0, 1, 2, 0])
     weights = w.labels[of_expert]
-    out = _measure(s, quiet, weights, np.zeros((4, 8, 8)), np.zeros((4, 8)), _pure(of_expert, w.cluster))
+    out = measure(quiet, weights, np.zeros((4, 8, 8)), np.zeros((4, 8)), pure(of_expert, w.cluster))
     share = np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6])  # of all samples, at an expert
     slope = 1 / (1 + np.exp(1.0))  # four queries give a quarter each to y v_n
     assert out["centre_pair"] == pytest.approx(np.mean(share) * slope / 16)

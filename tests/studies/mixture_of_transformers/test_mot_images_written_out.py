@@ -1,12 +1,13 @@
 """A training of the image mixture against one written out: plain softmax attention, top-1 routing, AdamW by formula."""
 
+import functools
 import math
 
 import numpy as np
 import pytest
 
 from moestat.experiment import Cell
-from studies.mixture_of_transformers.parts import mot_images
+from studies.mixture_of_transformers.parts import mot_images, mot_real
 
 TINY = {"experts": 2, "width": 8, "depth": 1, "heads": 2, "hidden": 8, "stage_one": 1, "stage_two": 2}
 TINY |= {"epochs": 3, "batch": 64, "train": 192, "test": 120, "rate": 3e-3, "router_rate": 3e-3}
@@ -14,24 +15,16 @@ TINY |= {"epochs": 3, "batch": 64, "train": 192, "test": 120, "rate": 3e-3, "rou
 
 def test_a_mixture_of_image_transformers_has_the_errors_of_a_training_written_out():
     torch = pytest.importorskip("torch")
-    from studies.mixture_of_transformers.parts.encoder import Shape
-    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model
-    from studies.mixture_of_transformers.parts.sample_routing import SampleRouter
-
     s = mot_images.Settings(**TINY)
     cell = Cell(mot_images.__name__, 5, "arm", {}, s.model_dump(mode="json"))
+    streams = functools.partial(cell.generator, 0)
     found = mot_images.run(cell, [0])["test_error"].values[0]
-    posed = mot_images._problem(cell, s, 0)
-    sizes = {name: getattr(s, name) for name in ("width", "depth", "heads", "hidden")}
-    start = cell.generator(0, "start", model=s.model, experts=2, features=posed.features, **sizes)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(start.integers(2**63)))
-        router = SampleRouter(posed.reads, posed.inputs[0].shape[1], posed.features, 2)
-        model = Model(s.model, 2, posed.encoder, Shape(outputs=posed.outputs, **sizes), router)
+    posed = mot_images.problem(s, streams)
+    model = mot_real.start(s, streams, posed)
     at = {name: value.detach().clone().requires_grad_() for name, value in model.named_parameters()}
-    perturbation = torch.Generator().manual_seed(int(cell.generator(0, "perturbation").integers(2**63)))
+    perturbation = mot_real.generator(streams("perturbation"))
     (x, test), (target, right) = ((torch.from_numpy(a) for a in pair) for pair in (posed.inputs, posed.target))
-    order = cell.generator(0, "batches", samples=len(x))
+    order = streams("batches", samples=len(x))
 
     def linear(name, z):
         return z @ at[f"{name}.weight"].T + at[f"{name}.bias"]

@@ -6,45 +6,16 @@ between -1 and 0, hence L_(t+1) >= L_t exp(-c L_t) where samples stay at their e
 2 c a step where c L_t <= 1. Where they do not, the weights alone are bounded by the sum of the losses.
 """
 
+import array_api_compat.numpy as anp
+import array_api_strict
 import numpy as np
 import pytest
+from cells import cell_of
 
 from moestat.fit import kernel
+from studies.mixture_of_transformers.parts import mot
 from studies.mixture_of_transformers.parts.model import Mixture
-from studies.mixture_of_transformers.parts.staged_training import Schedule, train
-from studies.mixture_of_transformers.parts.step_rules import rule
-
-B, N, L, D, M = 2, 40, 4, 6, 3
-RATES = {"specialise_rate": 0.01, "attention_rate": 0.5, "router_rate": 2.0, "tuning_rate": 0.3}
-
-
-def problem(seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.standard_normal((B, N, L, D))
-    y = np.where(rng.random((B, N)) < 0.5, -1.0, 1.0)
-    start = rng.standard_normal((B, M, D)), rng.standard_normal((B, M, D, D)), np.zeros((B, M, D))
-    return x, y, start, rng.random((40, B, M, N))
-
-
-def path(ends, *, start=None, noise=None, seed=0, **options):
-    """Train and return the model with the parameters after every step."""
-    x, y, parameters, draws = problem(seed)
-    model = Mixture(x, *(parameters if start is None else start))
-    seen = []
-
-    def observe(t):
-        assert t == len(seen)
-        seen.append((model.weights, model.kq, model.theta))
-
-    train(
-        model,
-        y,
-        Schedule(*ends, **RATES, **options),
-        iter(draws if noise is None else noise),
-        observe,
-        range(ends[2] + 1),
-    )
-    return model, seen
+from studies.mixture_of_transformers.parts.staged_training import Schedule, step_rule, train
 
 
 @pytest.mark.parametrize("name", ["gd", "normalised", "adam"])
@@ -53,8 +24,8 @@ def test_step_rules(name):
     rng = np.random.default_rng(0)
     gradients = rng.standard_normal((5, 2, 3, 4))
     gradients[:, :, 2] = 0  # an expert without samples
-    ours = rule(name, 0.1, (2,))
-    steps = np.stack([ours.step(g) for g in gradients])
+    ours = step_rule(name, 0.1, (2,))
+    steps = np.stack([ours(g) for g in gradients])
     if name == "adam":
         parameter = torch.zeros(2, 3, 4, dtype=torch.float64, requires_grad=True)
         theirs = torch.optim.Adam([parameter], lr=0.1)
@@ -68,24 +39,26 @@ def test_step_rules(name):
         norms = np.linalg.norm(steps, axis=-1)
         np.testing.assert_allclose(norms[:, :, :2], 0.1)
         np.testing.assert_array_equal(norms[:, :, 2], 0)
-        np.testing.assert_allclose(ours.step(1e-190 * gradients[0]), steps[0], rtol=1e-12)
+        np.testing.assert_allclose(ours(1e-190 * gradients[0]), steps[0], rtol=1e-12)
 
 
 @pytest.mark.skipif(not kernel.vector_bits(), reason="no compiled code on this machine")
-@pytest.mark.parametrize("kq", ["own", "shared", None])
-@pytest.mark.parametrize("options", [{}, {"tuning_rule": "adam", "tuning_router": "frozen"}, {"joint": True}])
-def test_the_compiled_code_takes_the_steps_of_the_plain_one(kq, options, monkeypatch):
-    _, _, (weights, own, theta), _ = problem()
-    start = weights, {"own": own, "shared": own[:, :1], None: None}[kq], theta
-    ends = {}
+@pytest.mark.parametrize("attends", [True, False])
+@pytest.mark.parametrize("rule", ["gd", "adam"])
+def test_the_compiled_code_takes_the_steps_of_the_plain_one(attends, rule, monkeypatch):
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, 40, 4, 6)), np.where(rng.random((2, 40)) < 0.5, -1.0, 1.0)
+    weights, kq = rng.standard_normal((2, 3, 6)), rng.standard_normal((2, 3, 6, 6)) if attends else None
+    noise, ends = rng.random((8, 2, 3, 40)), []
+    schedule = Schedule(3, 5, 8, 0.01, 0.5, 2.0, 0.3, tuning_rule=rule)  # rounding grows by three a step in the router
     for asked in ("", "numpy"):
         monkeypatch.setenv(kernel.VARIABLE, asked)
-        model, seen = path((3, 5, 8), start=start, **options)  # rounding grows by three a step in the router
-        ends[asked] = [model.weights, model.kq, model.theta, model.expert]
-        np.testing.assert_array_equal(seen[0][0], weights)
-    for compiled, plain in zip(ends[""], ends["numpy"], strict=True):
-        if plain is not None:
-            np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-11)
+        model, seen = Mixture(x, weights, kq, np.zeros((2, 3, 6))), []
+        train(model, y, schedule, iter(noise), seen.append, range(9))
+        assert seen == list(range(9))
+        ends.append([model.weights, model.theta, model.expert, *([model.kq] if attends else [])])
+    for compiled, plain in zip(*ends, strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-11)
 
 
 N_BOUND, TOKENS, D_BOUND, EXPERTS, STEPS = 40, 4, 24, 3, 1500
@@ -134,3 +107,13 @@ def test_where_the_router_goes_on_the_sum_of_the_losses_bounds_the_weights_and_s
     assert np.all(moved <= c / largest * before * (1 + 1e-9))
     most = largest * np.linalg.norm(weights[0], axis=-1).max()
     assert np.all(losses >= np.logaddexp(0.0, -(most + c * before)))
+
+
+@pytest.mark.parametrize("model", ["mot", "multi-head"])
+def test_training_and_measures_need_the_array_api_standard_alone(model):
+    given = {"model": model, "samples": 60, "test_samples": 50, "dimension": 10, "experts": 5, "records_per_decade": 2}
+    given |= {"specialise_steps": 12, "attention_steps": 6, "tuning_steps": 100}
+    s, cell = mot.Settings(**given), cell_of(mot, seed=7, **given)
+    ours, strict = mot._train(cell, s, [0], anp), mot._train(cell, s, [0], array_api_strict)
+    for name in ours:
+        np.testing.assert_allclose(strict[name], ours[name], rtol=1e-9, atol=1e-12)

@@ -1,4 +1,4 @@
-from studies.mixture_of_transformers.parts.text_ids import PAD, UNKNOWN, ByteIds, WordIds, words
+from studies.mixture_of_transformers.parts.text_ids import PAD, UNKNOWN, WordIds, words
 
 
 def test_words_and_ids():
@@ -6,9 +6,3 @@ def test_words_and_ids():
     ids = WordIds(["b a b", "a b c"], size=4)
     assert ids.ids == {"b": 2, "a": 3} and ids.size == 4
     assert ids(["a b zzz", "b", "a a a a a"], 4).tolist() == [[3, 2, UNKNOWN, PAD], [2, 0, 0, 0], [3, 3, 3, 3]]
-
-
-def test_bytes_are_told_apart_from_the_padding():
-    found = ByteIds()(["é\x00", "abc"], 3)
-    assert found.tolist() == [[0xC3 + 1, 0xA9 + 1, 1], [98, 99, 100]]
-    assert found.max() < ByteIds.size

@@ -1,3 +1,5 @@
+"""Attention is a mixture of experts: by the definition, by torch's own layer, and in the experiment."""
+
 from functools import partial
 
 import numpy as np
@@ -5,41 +7,40 @@ import pytest
 from cells import computed
 
 from studies.sigmoid_attention.parts import attention_is_moe
-from studies.sigmoid_attention.parts.attention import from_torch, head
+from studies.sigmoid_attention.parts.attention_is_moe import AttentionLayer
 
 RNG = np.random.default_rng(20260705)
 
 
-def layer(d=4, heads=2, gate="softmax", biases=True):
-    shapes = ((3 * d, d), (d, d), (3 * d,), (d,))
-    weight, out, bias, end = (RNG.standard_normal(shape) for shape in shapes)
-    extra = {"in_proj_bias": bias, "out_proj_bias": end} if biases else {}
-    return from_torch(weight, out, heads, gate=gate, **extra)
+def layer(d=4, heads=2, size=2, gate="softmax", scale=1.0, biases=True):
+    """A drawn layer whose heads' outputs have d coordinates."""
+    query, key, value = (RNG.standard_normal((heads, d, size)) for _ in range(3))
+    output = RNG.standard_normal((heads, size, d))
+    bias = [biases * RNG.standard_normal(shape) for shape in [(heads, size)] * 3 + [(d,)]]
+    return AttentionLayer(query, key, value, output, *bias, gate, scale)
 
 
 def by_hand(x, w, gate):
     """The definition in section 2.3 for one bare head of scale 1, token by token."""
-    query, key, value = w
     rows = []
     for i in range(len(x)):
-        s = np.array([x[i] @ query @ key.T @ x[j] for j in range(len(x))])
+        s = np.array([x[i] @ w.query[0] @ w.key[0].T @ x[j] for j in range(len(x))])
         g = 1 / (1 + np.exp(-s)) if gate == "sigmoid" else np.exp(s) / np.sum(np.exp(s))
-        rows.append(sum(g[j] * x[j] @ value for j in range(len(x))))
+        rows.append(sum(g[j] * x[j] @ w.value[0] @ w.output[0] for j in range(len(x))))
     return np.array(rows)
 
 
 @pytest.mark.parametrize("gate", ["sigmoid", "softmax"])
 def test_a_bare_head_is_the_definition_and_its_atoms_are_those_of_the_paper(gate):
-    d, size, n = 3, 2, 4
-    w = [RNG.standard_normal((d, size)), RNG.standard_normal((d, size)), RNG.standard_normal((d, 5))]
-    x = RNG.standard_normal((n, d))
-    bare = head(*w, gate=gate, scale=1.0)
-    np.testing.assert_allclose(bare(x), by_hand(x, w, gate), rtol=1e-12)
-    atoms = bare.atoms(n, 1)
+    d, n = 3, 4
+    bare, x = layer(d, 1, gate=gate, biases=False), RNG.standard_normal((n, d))
+    np.testing.assert_allclose(bare(x, np.zeros((n, n))), by_hand(x, bare, gate), rtol=1e-12)
+    atoms = bare.atoms(1, np.zeros((n, n)))
     select = [np.eye(n * d)[:, j * d : (j + 1) * d] for j in range(n)]
     for j in range(n):
-        np.testing.assert_allclose(atoms.a_matrix[0, j], select[1] @ w[0] @ w[1].T @ select[j].T, rtol=1e-14)
-        np.testing.assert_allclose(atoms.a[0, j], select[j] @ w[2])
+        form = select[1] @ bare.query[0] @ bare.key[0].T @ select[j].T
+        np.testing.assert_allclose(atoms.a_matrix[0, j], form, rtol=1e-14)
+        np.testing.assert_allclose(atoms.a[0, j], select[j] @ bare.value[0] @ bare.output[0])
     assert not atoms.b.any() and not atoms.c.any() and not atoms.beta.any()
 
 
@@ -48,45 +49,30 @@ def test_a_bare_head_is_the_definition_and_its_atoms_are_those_of_the_paper(gate
 def test_the_regression_model_of_the_atoms_is_the_layer(gate, causal):
     read, n, d = layer(gate=gate), 3, 4
     x = RNG.standard_normal((6, n, d))
-    mask = np.where(np.tri(n, dtype=bool), 0.0, -np.inf) if causal else RNG.standard_normal((2, n, n))
+    mask = np.where(np.tri(n, dtype=bool), 0.0, -np.inf) if causal else RNG.standard_normal((n, n))
     for row in range(n):
-        atoms = read.atoms(n, row, mask)
-        assert atoms.token.tolist() == (list(range(row + 1)) if causal else [0, 1, 2])
+        atoms = read.atoms(row, mask)
+        assert atoms.c.shape[1] == (row + 1 if causal else 3)
         expected = np.array([read(one, mask)[row] for one in x])
         np.testing.assert_allclose(atoms(x.reshape(6, -1)), expected, rtol=1e-10, atol=1e-12)
         f = atoms.model.predict(atoms.theta(2), x.reshape(6, -1)).sum(axis=0) + atoms.offset[2]
         np.testing.assert_allclose(f, expected[:, 2], rtol=1e-10, atol=1e-12)
 
 
-def test_a_torch_layer_is_read():
+def test_the_layer_is_that_of_torch():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     theirs = torch.nn.MultiheadAttention(6, 3, batch_first=True, dtype=torch.float64)
-    with torch.no_grad():
-        for parameter in theirs.parameters():
-            parameter.normal_()
-    w = {name: p.detach().numpy() for name, p in theirs.named_parameters()}
-    read = from_torch(
-        w["in_proj_weight"], w["out_proj.weight"], 3, in_proj_bias=w["in_proj_bias"], out_proj_bias=w["out_proj.bias"]
+    w = {name: p.detach().normal_().numpy() for name, p in theirs.named_parameters()}
+    query, key, value = np.swapaxes(w["in_proj_weight"].reshape(3, 3, 2, 6), 2, 3)
+    output = w["out_proj.weight"].T.reshape(3, 2, 6)
+    read = AttentionLayer(
+        query, key, value, output, *w["in_proj_bias"].reshape(3, 3, 2), w["out_proj.bias"], "softmax", 2**-0.5
     )
     x = RNG.standard_normal((5, 6))
     with torch.no_grad():
         expected = theirs(*[torch.from_numpy(x)[None]] * 3)[0][0].numpy()
-    np.testing.assert_allclose(read(x), expected, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(read.atoms(5, 2)(x.reshape(1, -1))[0], expected[2], rtol=1e-10, atol=1e-10)
-
-
-def test_wrong_shapes_are_refused():
-    with pytest.raises(ValueError, match="must be \\(3 d, d\\)"):
-        from_torch(np.ones((4, 4)), np.ones((4, 4)), 1)
-    with pytest.raises(ValueError, match="must divide"):
-        from_torch(np.ones((12, 4)), np.ones((4, 4)), 3)
-    with pytest.raises(ValueError, match="in_proj_bias"):
-        from_torch(np.ones((12, 4)), np.ones((4, 4)), 2, in_proj_bias=np.ones(4))
-    with pytest.raises(ValueError, match="row is 3"):
-        layer().atoms(3, 3)
-    with pytest.raises(ValueError, match="at least one"):
-        layer().atoms(3, 0, np.full((3, 3), -np.inf))
+    np.testing.assert_allclose(read(x, np.zeros((5, 5))), expected, rtol=1e-10, atol=1e-10)
 
 
 run = partial(computed, attention_is_moe, seed=5, most_tokens=6, most_width=5)

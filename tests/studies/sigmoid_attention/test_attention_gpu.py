@@ -1,11 +1,10 @@
 """Studies that time attention: all kernels attend alike, and subnormal numbers are zero while they are timed."""
 
 import math
-from functools import partial
 
 import numpy as np
 import pytest
-from cells import cell_of
+from cells import computed
 
 torch = pytest.importorskip("torch")
 
@@ -17,16 +16,10 @@ SMALL |= {"precision": "float32"}
 SMALL |= {"windows": (8, 16)}
 
 
-settings = partial(attention_gpu.Settings, **SMALL)
-
-
-cell = partial(cell_of, attention_gpu, **SMALL)
-
-
-def timed(length, device="cpu", **changed):
+def timed(length):
     """A timed decoder for windows of this length, and what sets its kernel."""
     torch.manual_seed(1)
-    model = timed_attention.timed_decoder(settings(**changed), dtype=torch.float32, device=device)
+    model = timed_attention.timed_decoder(attention_gpu.Settings(**SMALL), dtype=torch.float32, device="cpu")
     timed_attention.set_length(model, length)
 
     def choose(kernel, decoding=False):
@@ -62,7 +55,7 @@ def test_a_symbol_behind_kept_ones_attends_as_in_its_window(kernel):
 
 
 def test_every_kernel_and_task_is_timed_that_the_device_has():
-    found = attention_gpu.run(cell(), [0, 1])
+    found = computed(attention_gpu, [0, 1], **SMALL)
     here = [not kernel.endswith("one pass") for kernel in attention_gpu.KERNELS]
     for task in attention_gpu.TASKS:
         speed = found[f"{task}_throughput"]
@@ -94,9 +87,6 @@ def test_one_pass_is_the_three_operations(function):
         assert float((found - expected).norm() / expected.norm()) < 1e-2, tile
     with pytest.raises(ValueError, match="multiple of 128"):
         one_pass.attend(q[:, :, :100], k[:, :, :100], v[:, :, :100], slopes, function)
-
-
-torch = pytest.importorskip("torch")
 
 
 def subnormal() -> float:

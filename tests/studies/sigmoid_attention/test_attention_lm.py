@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cells import cell_of
-from pydantic import ValidationError
 
 from moestat.status import Status
 from studies.sigmoid_attention.parts import attention_lm
@@ -14,7 +13,6 @@ from studies.sigmoid_attention.parts import attention_lm
 pytest.importorskip("torch")
 
 from moestat.training import lm_training
-from moestat.training.corpus import CorpusError
 
 SMALL = {"blocks": 1, "width": 16, "heads": 2, "hidden": 24, "length": 16, "batch": 4, "steps": 40, "every": 20}
 SMALL |= {"validation": 256, "windows": (8, 16), "tokens": 64, "rounds": 1}
@@ -63,17 +61,3 @@ def test_arms_share_first_weights_and_batches(text, monkeypatch):
     first, second, other = seen
     assert first == second
     assert first[0] != other[0] and first[-1] != other[-1]
-
-
-def test_the_users_file_is_checked(text, tmp_path):
-    assert attention_lm.Settings(file=text["file"]).file_sha256 == text["file_sha256"]
-    with pytest.raises(ValidationError, match="file_sha256 is 'x'"):
-        attention_lm.Settings(file=text["file"], file_sha256="x")
-    changed = tmp_path / "changed.txt"
-    changed.write_text("abc" * 1000)
-    planned = cell({"file": str(changed)})
-    changed.write_text("abcd" * 1000)
-    with pytest.raises(ValidationError, match="other, changed or truncated data"):
-        attention_lm.run(planned, [0])
-    with pytest.raises(CorpusError, match="windows of 5001 are asked for"):
-        attention_lm.run(cell(text, measure="throughput", windows=(8, 5000)), [0])

@@ -8,50 +8,22 @@ from cells import computed
 
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
-from studies.sigmoid_attention.parts import constant_gate, continua, gate_pairs, non_identifiability
-from studies.sigmoid_attention.parts.gate_pairs import CRITICAL, flat_share, pair_scores, smallest_curvature
-from studies.sigmoid_attention.parts.non_identifiability import AT, Settings, expected_null
+from studies.sigmoid_attention.parts import constant_gate, continua, non_identifiability
+from studies.sigmoid_attention.parts.constant_gate import CRITICAL, flat_share, pair_scores, smallest_curvature
+from studies.sigmoid_attention.parts.non_identifiability import AT
 
 D = 2
-T = np.array([0.0, 0.25, 0.5, 1.0])
 RNG = np.random.default_rng(20260704)
 X = RNG.uniform(-1, 1, (300, D))
 
 
-def model(expert="relu", power=1, gate="sigmoid", score="full"):
-    return Model(gate, score, expert, D, power)
-
-
-def moved(m, truth, measures):
-    return np.max(np.abs(m.predict(measures, X) - m.predict(truth, X)))
-
-
-@pytest.mark.parametrize(("expert", "power", "order"), [("polynomial", 2, 2), ("polynomial", 3, 3), ("gelu", 1, 1)])
-def test_a_vanishing_atom_moves_the_function_by_the_degree_of_the_expert(expert, power, order):
-    m = model(expert, power)
-    truth = ground_truth(m, 3, "dense", RNG)
-    gate, eta = RNG.standard_normal(m.gate_size), RNG.standard_normal(m.expert_size)
-    measures = continua.vanishing_atom(m, truth, gate, eta, np.array([0.0, 1e-3, 2e-3]))
-    assert moved(m, truth, measures[:1]) == 0.0
-    assert np.log2(moved(m, truth, measures[2:]) / moved(m, truth, measures[1:2])) == pytest.approx(order, abs=0.01)
-
-
-@pytest.mark.parametrize("expert", ["gelu", "relu", "linear"])
-def test_opposite_slopes_move_the_function_by_the_fourth_power(expert):
-    m = model(expert)
-    truth = ground_truth(m, 2, "sparse", np.random.default_rng(5), n_sparse=1)  # whichever tests ran before
-    t = np.array([0.02, 0.04])
-    slopes = gate_pairs.hidden_pair(m, truth, np.array([0.6, 0.8]), 0.5, t)
-    for measures, order in ((slopes, 4), (continua.opposite_matrices(m, truth, np.eye(D), t), 2)):
-        change = np.linalg.norm(m.predict(measures, X) - m.predict(truth, X), axis=1)
-        assert np.log2(change[1] / change[0]) == pytest.approx(order, abs=0.02)
-    pair = slopes[:, -2:]
-    np.testing.assert_allclose(np.linalg.norm(pair[..., m.b], axis=-1), t[:, None] * np.ones(2))
-    np.testing.assert_allclose(np.sum(m.weights(pair), axis=1), m.weights(truth)[-1])
+def exponents(array, t):
+    """Return the slopes of a variable over t, each between two neighbours."""
+    return np.diff(np.log(array), axis=-1) / np.diff(np.log(t))
 
 
 def test_jacobians_agree_with_differences():
-    m = model("gelu", gate="softmax")
+    m = Model("softmax", "full", "gelu", D)
     theta = ground_truth(m, 3, "dense", RNG)
     step = 1e-6 * np.eye(theta.size).reshape(-1, *theta.shape)
     numeric = (m.predict(theta + step, X) - m.predict(theta - step, X)) / 2e-6
@@ -102,26 +74,31 @@ def test_exact_families_move_parameters_and_not_the_function(family, expert, pow
         assert ds.quotient.max() < 1e-10
 
 
-def test_the_function_moves_by_the_square_of_the_loss():
-    ds = run(range(2), family="opposite b", expert="gelu").sel(t=slice(0.02, 0.1))
-    slopes = np.diff(np.log(ds.change)) / np.diff(np.log(ds.t))
-    np.testing.assert_allclose(slopes, 4, atol=0.05)
-    np.testing.assert_allclose(np.diff(np.log(ds.L1)) / np.diff(np.log(ds.t)), 2, atol=0.01)
-    control = run(range(2), family="opposite A", expert="gelu", score="partial").sel(t=slice(0.02, 0.1))
-    np.testing.assert_allclose(np.diff(np.log(control.ratio)) / np.diff(np.log(control.t)), 0, atol=0.05)
+PARTIAL = {"score": "partial"}
+NEAR = [
+    ("opposite b", {"expert": "gelu"}, 4, "L1", 2),
+    ("opposite b", {"expert": "linear"}, 4, "L1", 2),
+    ("opposite A", {"expert": "gelu"} | PARTIAL, 2, "L1", 2),
+    ("vanishing atom", {"expert": "polynomial", "power": 3}, 3, "L3_nearest", 1),
+    ("vanishing atom", {"expert": "gelu"}, 1, "L3_nearest", 1),
+    ("moved shares", {"expert": "relu"}, 2, "L3_nearest", 1),
+    ("moved shares", {"expert": "polynomial", "power": 2} | PARTIAL, 2, "L3_nearest", 1),
+]
 
 
-@pytest.mark.parametrize(("expert", "power"), [("relu", 1), ("linear", 1), ("polynomial", 2)])
-def test_moved_shares_move_the_function_by_the_square_of_the_distance(expert, power):
-    ds = run(range(2), family="moved shares", expert=expert, power=power).sel(t=slice(0.02, 0.1))
-    np.testing.assert_allclose(np.diff(np.log(ds.change)) / np.diff(np.log(ds.t)), 2, atol=0.02)
-    np.testing.assert_allclose(np.diff(np.log(ds.L3_nearest)) / np.diff(np.log(ds.t)), 1, atol=0.02)
+@pytest.mark.parametrize(("family", "of", "order", "loss", "of_loss"), NEAR)
+def test_near_families_move_the_function_by_a_power_of_their_own(family, of, order, loss, of_loss):
+    ds = run(range(2), family=family, **of).sel(t=slice(0.02, 0.1))
+    np.testing.assert_allclose(exponents(ds.change, ds.t), order, atol=0.06)
+    np.testing.assert_allclose(exponents(ds[loss], ds.t), of_loss, atol=0.03)
 
 
-def test_the_sparse_linear_model_of_the_paper_has_twenty_null_directions():
-    assert expected_null(Settings(family="trade", expert="linear", d=8)) == 20
-    assert expected_null(Settings(family="trade", expert="relu", d=8)) == 2
-    assert expected_null(Settings(family="shift", expert="relu", d=8)) == 45
+def test_two_atoms_at_the_weight_of_the_paper_move_the_function_by_the_fifth_power():
+    ds = computed(constant_gate, range(2), 5, weight=0.5, shares="flat", points_log2=9, d=2, cells=50)
+    ds = ds.sel(t=slice(0.015, 0.1))
+    np.testing.assert_allclose(exponents(ds.change, ds.t), 5, atol=0.1)
+    np.testing.assert_allclose(exponents(ds.L1, ds.t), 2, atol=0.01)
+    assert ds.share.values == pytest.approx(0.3646, abs=1e-4) and (ds.curvature >= 1 - 1e-9).all()
 
 
 CASES = [(0.5, 0.5, 4), (0.2, 0.5, 4), (0.5, 0.3, 4), (CRITICAL, 0.5, 6), (0.5, None, 5), (0.8, None, 5)]
@@ -139,21 +116,7 @@ def test_the_first_term_that_is_left_has_the_order_that_is_claimed(weight, share
     assert abs(coefficients[order]) > 1e-5
     if order == 4:
         share = share or 0.5
-        assert coefficients[4].real == pytest.approx(gate_pairs.fourth_order(weight, share), rel=1e-8)
-
-
-def test_equal_shares_leave_v_times_one_minus_three_v_squared():
-    g = np.polynomial.Polynomial([0.0, 1.0])
-    derivatives = [g]
-    for _ in range(4):  # d/ds = g (1 - g) d/dg
-        derivatives.append(g * (1 - g) * derivatives[-1].deriv())
-    for weight in (0.1, 0.3, CRITICAL / 2):
-        first, second, third, fourth = (d(weight) for d in derivatives[1:])
-        np.testing.assert_allclose(gate_pairs.gate_slopes(weight), [first, second, third, fourth], atol=1e-15)
-        alpha, v = -second / (2 * first), 1 - 2 * weight
-        left = second * alpha**2 / 2 + third * alpha / 2 + fourth / 24
-        assert left == pytest.approx(first * v * (1 - 3 * v**2) / 24, abs=1e-15)
-    assert abs(1 - 3 * (1 - CRITICAL) ** 2) < 1e-15
+        assert coefficients[4].real == pytest.approx(constant_gate.fourth_order(weight, share), rel=1e-8)
 
 
 def test_the_least_curvature_is_that_of_brute_force_and_at_least_one_minus_the_weight():
@@ -169,14 +132,3 @@ def test_the_least_curvature_is_that_of_brute_force_and_at_least_one_minus_the_w
         tried = (a**2 @ (slope * (1 - 2 * g))) / (a**2 @ slope)
         assert tried.min() >= least[0] - 1e-8
         assert tried.min() == pytest.approx(least[0], abs=0.02)
-
-
-run_pairs = partial(computed, constant_gate, seed=5, points_log2=9, d=2, cells=50)
-
-
-def test_the_function_moves_by_the_fifth_power_at_the_weight_of_the_paper():
-    ds = run_pairs(range(2), weight=0.5, shares="flat").sel(t=slice(0.015, 0.1))
-    slopes = np.diff(np.log(ds.change)) / np.diff(np.log(ds.t))
-    np.testing.assert_allclose(slopes, 5, atol=0.1)
-    np.testing.assert_allclose(np.diff(np.log(ds.L1)) / np.diff(np.log(ds.t)), 2, atol=0.01)
-    assert ds.share.values == pytest.approx(0.3646, abs=1e-4)

@@ -8,7 +8,7 @@ from moestat.losses.matching import nearest_expert
 from moestat.losses.minimisers import L3_infimum, eq12
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth, split
-from studies.sigmoid_attention.parts.expert_error import expert_errors
+from studies.sigmoid_attention.parts.expert_error import errors_of
 
 
 def brute_force(fit, truth, model):
@@ -61,7 +61,7 @@ def test_splits_of_the_truth_have_no_error_but_a_distant_nearest_expert(gate, ex
         equal = np.vstack([truth, truth[-1:]])
         equal[-2:, 0] -= np.log(2)
         fits = equal[None]
-    assert np.all(expert_errors(fits, truth, model)["eta"] < 1e-6)
+    assert np.all(errors_of(fits, truth, model)["eta"] < 1e-6)
 
 
 def test_a_vanished_atom_has_no_error_wherever_its_gate_is():
@@ -69,7 +69,7 @@ def test_a_vanished_atom_has_no_error_wherever_its_gate_is():
     truth = rng.standard_normal((2, model.atom_size))
     null = rng.standard_normal((1, model.atom_size))
     null[:, model.eta] = 0
-    assert expert_errors(np.vstack([truth, null])[None], truth, model)["eta"] < 1e-9
+    assert errors_of(np.vstack([truth, null])[None], truth, model)["eta"] < 1e-9
 
 
 def test_it_is_the_expert_part_of_the_brute_force_minimum_near_a_split():
@@ -83,6 +83,6 @@ def test_it_is_the_expert_part_of_the_brute_force_minimum_near_a_split():
         best = grid[int(np.argmin(losses))]
         pairs = np.linalg.norm((fit[:, None] - best)[..., 1:], axis=-1).argmin(axis=1)
         brute = np.linalg.norm(fit[:, model.eta] - best[pairs][:, model.eta], axis=1).sum()
-        error = expert_errors(fit[None], truth, model)["eta"][0]
+        error = errors_of(fit[None], truth, model)["eta"][0]
         assert error == pytest.approx(brute, abs=2e-3)
         assert error <= L3_infimum(fit[None], truth, model)[0] + 1e-12

@@ -6,56 +6,48 @@ import numpy as np
 import pytest
 from cells import computed
 
-from moestat.losses import voronoi
 from moestat.losses.voronoi import L2r
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
-from studies.sigmoid_attention.parts import minimax, minimax_lower_bound
+from studies.sigmoid_attention.parts import minimax_lower_bound as minimax
 
 RNG = np.random.default_rng(20260706)
 X = RNG.uniform(-1, 1, (400, 2))
 T = np.array([0.02, 0.04])
 
 
-def setting(expert, power=1):
+def setting(version, expert="polynomial", power=1):
+    """A model, a truth, and its sequence."""
     m = Model("sigmoid", "full", expert, 2, power)
     truth = ground_truth(m, 3, "sparse", RNG, n_sparse=1)
-    return m, truth
-
-
-def changes(m, truth, version):
-    measures = minimax.sequence(m, truth, T, version)
-    return m.predict(measures, X) - m.predict(truth, X)
+    return m, truth, minimax.sequence(m, truth, T, version)
 
 
 @pytest.mark.parametrize("power", [1, 2, 3])
 def test_the_printed_sequence_is_exact_for_affine_experts_only(power):
-    m, truth = setting("polynomial", power)
-    change = changes(m, truth, "printed")
-    if power == 1:
-        assert np.max(np.abs(change)) < 1e-15
-    else:  # w* p (p - 1) / 2 t^2 h^(p - 2), exact for p = 2 and 3
-        h = X @ truth[-1, m.eta][:2] + truth[-1, -1]
-        leading = m.weights(truth)[-1] * power * (power - 1) / 2 * T[:, None] ** 2 * h ** (power - 2)
-        np.testing.assert_allclose(change, leading, atol=1e-14)
+    m, truth, measures = setting("printed", power=power)
+    change = m.predict(measures, X) - m.predict(truth, X)
+    # w* p (p - 1) / 2 t^2 h^(p - 2), exact for p = 2 and 3
+    h = X @ truth[-1, m.eta][:2] + truth[-1, -1]
+    leading = m.weights(truth)[-1] * power * (power - 1) / 2 * T[:, None] ** 2 * h ** float(power - 2)
+    np.testing.assert_allclose(change, leading, atol=1e-14)
 
 
 @pytest.mark.parametrize(("expert", "power"), [("polynomial", 1), ("polynomial", 2), ("polynomial", 3), ("relu", 1)])
 def test_the_corrected_sequence_is_exact_and_goes_to_the_truth(expert, power):
-    m, truth = setting(expert, power)
-    assert np.max(np.abs(changes(m, truth, "corrected"))) < 1e-14
-    loss = L2r(minimax.sequence(m, truth, T, "corrected"), truth, m, 2.0)
+    m, truth, measures = setting("corrected", expert, power)
+    np.testing.assert_allclose(m.predict(measures, X), [m.predict(truth, X)] * 2, atol=1e-14)
+    loss = L2r(measures, truth, m, 2.0)
     assert loss[1] / loss[0] == pytest.approx(4, abs=0.2) and loss[0] > 0
 
 
 def test_le_cam_is_the_two_point_bound():
     loss, distance = np.array([1.0, 0.1]), np.array([0.1, 0.001])
     bound = minimax.le_cam(loss, distance, np.array([1.0, 1e4]), 0.01, 2.0)
-    expected = [np.exp(-0.5) / 8, 0.1 * np.exp(-0.5) / 8]
-    np.testing.assert_allclose(bound, expected)
+    np.testing.assert_allclose(bound, [np.exp(-0.5) / 8, 0.1 * np.exp(-0.5) / 8])
 
 
-run = partial(computed, minimax_lower_bound, seed=5, points_log2=8, d=2)
+run = partial(computed, minimax, seed=5, points_log2=8, d=2)
 
 
 def slope(array, axis):
@@ -70,26 +62,18 @@ def test_the_printed_ratio_has_the_exponent_r_minus_2_and_the_bound_minus_r_over
     assert slope(ds.le_cam, "size") == pytest.approx(-r / 4, abs=0.02)
 
 
-def test_the_corrected_bound_does_not_fall():
-    ds = run(range(2), sequence="corrected", power=3, r=4.0, flat=False)
-    assert ds.distance.max() < 1e-12 and ds.L2r.min() > 0
+CORRECTED = {"sequence": "corrected", "power": 3, "r": 4.0, "flat": False}
+
+
+@pytest.mark.parametrize("of", [CORRECTED, {"sequence": "split"}, {"sequence": "split", "gate": "softmax"}])
+def test_where_functions_are_equal_the_bound_does_not_fall(of):
+    ds = run(range(2), **of)
+    assert ds.distance.max() < 1e-12
     np.testing.assert_allclose(ds.le_cam, ds.le_cam[:, :1] * np.ones(ds.sizes["size"]), rtol=1e-9)
-    assert ds.lone.max() == 0
-
-
-@pytest.mark.parametrize("gate", ["sigmoid", "softmax"])
-def test_splits_are_apart_and_alike(gate):
-    ds = run(range(2), sequence="split", gate=gate)
-    assert ds.distance.max() < 1e-12 and ds.between.min() > 0
-    assert slope(ds.between, "m") == pytest.approx(-1, abs=1e-6)
-    np.testing.assert_allclose(ds.le_cam, ds.le_cam[:, :1] * np.ones(ds.sizes["size"]), rtol=1e-9)
-    assert np.isnan(ds.L2r).all() and np.isnan(ds.lone).all()
-
-
-def setting_triangle(power=2):
-    m = Model("sigmoid", "full", "polynomial", 2, power)
-    truth = ground_truth(m, 3, "sparse", RNG, n_sparse=1)
-    return m, truth, minimax.sequence(m, truth, T, "corrected")
+    if of["sequence"] == "split":
+        assert slope(ds.between, "m") == pytest.approx(-1, abs=1e-6) and np.isnan(ds.L2r).all()
+    else:
+        assert ds.L2r.min() > 0 and ds.lone.max() == 0
 
 
 def by_loops(fitted, truth, over, m, r):
@@ -111,10 +95,10 @@ def by_loops(fitted, truth, over, m, r):
 
 
 def test_where_empty_cells_cost_nothing_one_atom_has_no_loss_to_either_of_two_different_measures():
-    m, truth, measures = setting_triangle()
-    lone = minimax.lone_atom(truth)
-    assert float(voronoi.L2r(lone, truth, m, 1.0)) == 0 and float(voronoi.L2r(lone, measures[1], m, 1.0)) == 0
-    assert float(voronoi.L2r(measures[1], truth, m, 1.0)) > 0.01
+    m, truth, measures = setting("corrected", power=2)
+    lone = truth[:1]
+    assert float(L2r(lone, truth, m, 1.0)) == 0 and float(L2r(lone, measures[1], m, 1.0)) == 0
+    assert float(L2r(measures[1], truth, m, 1.0)) > 0.01
     # with the labels of the truth it lacks the over-specified atom, and pays its weight
     weight = float(m.weights(truth)[-1])
     assert float(minimax.L2r(lone, truth, np.array([0, 0, 1]), m, 1.0)) == pytest.approx(weight)
@@ -122,7 +106,7 @@ def test_where_empty_cells_cost_nothing_one_atom_has_no_loss_to_either_of_two_di
 
 @pytest.mark.parametrize("r", [1.0, 2.5])
 def test_the_loss_with_labels_is_that_of_loops(r):
-    m, truth, measures = setting_triangle()
+    m, truth, measures = setting("corrected", power=2)
     over = np.array([False, True, True])
     for tried in minimax.between(truth, measures[1]):
         expected = [by_loops(atoms, truth, over, m, r) for atoms in tried[:7]]
@@ -131,5 +115,5 @@ def test_the_loss_with_labels_is_that_of_loops(r):
 
 @pytest.mark.parametrize("r", [1.0, 2.0, 4.0])
 def test_no_measure_between_breaks_the_inequality_and_half_of_the_way_attains_it(r):
-    m, truth, measures = setting_triangle(power=1)
+    m, truth, measures = setting("corrected")
     assert 2 ** (r - 1) * minimax.smallest_ratio(truth, measures, m, r) == pytest.approx(1.0)

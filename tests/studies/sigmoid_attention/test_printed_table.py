@@ -1,65 +1,37 @@
-"""Table 2 by arithmetic: errors against simulated examinations, the number of runs against SciPy's test."""
-
-from functools import partial
+"""Table 2 by arithmetic, the dichotomy, brackets and tails: each against a second way to the same number."""
 
 import numpy as np
 import pytest
 import xarray as xr
-from cells import computed
+from cells import a_claim, computed
 from scipy import stats
 
-from moestat.claims.verdicts import judge
-from moestat.experiment import Cell
 from moestat.models.regression import Model
-from moestat.study import load
-from moestat.study.spec import Claim
-from studies.sigmoid_attention.parts import brackets, dichotomy, printed_table, section_3_rules, tail_frequency
-from studies.sigmoid_attention.parts.printed_table import runs_needed
-
-STUDY = load.read("sigmoid_attention_table").study
-
-
-def results():
-    """Return the results of the study without a run folder."""
-    import xarray as xr
-
-    parts = []
-    for arm in STUDY.arms:
-        resolved = printed_table.Settings(**arm.settings).model_dump(mode="json")
-        cell = Cell("studies.sigmoid_attention.parts.printed_table", 1, arm.name, {}, resolved)
-        parts.append(printed_table.run(cell, [0]).expand_dims(arm=[arm.name]))
-    return xr.concat(parts, "arm")
+from studies.sigmoid_attention.parts import brackets, dichotomy, printed_table, rules_identify, tail_frequency
 
 
 def test_the_error_of_an_accuracy_is_that_of_simulated_examinations():
     """4000 pairs of examinations: the standard deviation of their difference is known to 1.1 %, 4 errors are 4.5 %."""
     rng = np.random.default_rng(0)
     difference = 100 * (rng.binomial(1838, 0.55, 4000) - rng.binomial(1838, 0.571, 4000)) / 1838
-    piqa = results().sel(arm="piqa", replicate=0)
+    piqa = computed(printed_table, softmax=57.1, sigmoid=55.0, questions=[1838, 1000]).isel(replicate=0)
     assert float(piqa.error) == pytest.approx(difference.std(), rel=0.045)
     assert float(piqa.difference) == pytest.approx(-2.1)
     assert float(piqa.low) == pytest.approx(-2.1 - 1.96 * float(piqa.error), abs=1e-3)
 
 
 def test_ten_runs_would_be_the_fewest():
-    """SciPy's Welch test on summaries is the second way."""
-    assert runs_needed(45.0, 39.0, 53.0) == 10 == float(results().sel(arm="throughput", replicate=0).runs)
+    """SciPy's Welch test on summaries is the second way; the printed errors by themselves leave the sign open."""
+    ds = computed(printed_table, softmax=441.0, sigmoid=486.0, softmax_error=39.0, sigmoid_error=53.0)
+    assert ds.runs.item() == 10
     p = [stats.ttest_ind_from_stats(486, 53, k, 441, 39, k, equal_var=False).pvalue for k in (9, 10)]
     assert p[0] > 0.05 > p[1]
+    ds = ds.expand_dims(arm=["speed"])
+    found = rules_identify.printed_difference(ds, a_claim(arm="speed"))
+    assert found.value == 45 and found.low < 0 < found.high
+    assert rules_identify.in_favour(ds, a_claim(), arms=["speed"]).value == 1
 
 
-def test_no_printed_difference_is_beyond_its_error():
-    verdicts = {v.claim: v for v in judge(results(), STUDY, "quick")}
-    assert verdicts["most-tasks"].verdict == "supported"
-    assert verdicts["throughput"].verdict == "inconclusive"
-    for claim in ("accuracies-within-errors", "columns-do-not-matter", "throughput-within-errors"):
-        assert verdicts[claim].verdict == "no counterexample"
-
-
-run = partial(computed, seed=5)
-
-
-# --- the dichotomy ---
 def test_the_closest_pair_is_that_of_a_grid():
     rng = np.random.default_rng(0)
     score, output = rng.standard_normal(300), rng.standard_normal(300)
@@ -73,23 +45,14 @@ def test_the_closest_pair_is_that_of_a_grid():
     assert np.abs(intercepts).max() <= 5
 
 
-# --- brackets ---
-def test_brackets_point_by_point():
-    lower, upper = brackets.bounds(np.array([-2.0, 0.05, 9.95]), 0.1, 10.0, "printed")
-    assert lower.tolist() == [0.0, 0.0, pytest.approx(9.85)] and upper.tolist() == [10.0, 10.0, pytest.approx(10.05)]
-    lower, upper = brackets.bounds(np.array([-2.0, 0.05, 9.95]), 0.1, 10.0, "mended")
-    np.testing.assert_allclose(lower, [-2.1, -0.05, 9.85])
-    np.testing.assert_allclose(upper, [-1.9, 0.15, 10.0])
-
-
 def test_printed_brackets_lose_negative_functions_and_stay_wide():
-    printed, mended = (run(brackets, [0], bracket=b, expert="linear", points_log2=7) for b in ("printed", "mended"))
+    printed, mended = (
+        computed(brackets, seed=5, bracket=b, expert="linear", points_log2=7) for b in ("printed", "mended")
+    )
     assert printed.outside.item() > 1 and printed.excess.item() > 10
     assert mended.outside.item() == 0 and mended.excess.item() <= 1 + 1e-12
-    relu = run(brackets, [0], bracket="printed", expert="relu", points_log2=7)
-    assert (
-        relu.outside.item() == 0 and relu.excess.item() > 10
-    )  # ReLU experts are not negative: the width is what fails
+    relu = computed(brackets, seed=5, bracket="printed", expert="relu", points_log2=7)
+    assert relu.outside.item() == 0 and relu.excess.item() > 10  # ReLU experts are not negative: the width fails
 
 
 def test_the_lipschitz_constants_bound_differences_and_the_cover_is_counted():
@@ -103,11 +66,8 @@ def test_the_lipschitz_constants_bound_differences_and_the_cover_is_counted():
         slope = np.abs(model.predict(moved, x) - model.predict(theta, x)).max() / 1e-4
         assert slope <= bound[k] * (1 + 1e-3), k
     step = brackets.spacing(model, 2, box, 0.05)
-    assert brackets.entropy(model, 2, box, np.array([0.1]))[0] == pytest.approx(
-        2 * sum(np.log(len(np.arange(-box, box, width))) for width in step), rel=1e-6
-    )
-    entropy = brackets.entropy(model, 2, box, np.array([1e-6, 1e-9, 1e-12]))
-    np.testing.assert_allclose(np.diff(entropy) / np.log(1e3), 2 * model.atom_size, rtol=1e-3)
+    counted = 2 * sum(np.log(len(np.arange(-box, box, width))) for width in step)
+    assert brackets.entropy(model, 2, box, np.array([0.1]))[0] == pytest.approx(counted, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +76,6 @@ def test_the_lipschitz_constants_bound_differences_and_the_cover_is_counted():
         (lambda h, log: h, True),
         (lambda h, log: 1e6 + log, True),
         (lambda h, log: h**1.5, False),
-        (lambda h, log: h**2, False),
-        (lambda h, log: h * np.exp(0.05 * log), False),
         (lambda h, log: h * log, False),
         (lambda h, log: h + 486 * log**1.5, False),
     ],
@@ -126,17 +84,14 @@ def test_the_order_of_an_entropy_is_that_of_what_it_adds(growth, allowed):
     """A large constant hides no higher order, as it does in the ratio of entropy and log(1 / epsilon)."""
     logs = np.log(1.0 / brackets.EPSILON)
     entropy = brackets.entropy(Model("sigmoid", "full", "relu", 8), 9, 5.0, brackets.EPSILON)
-    dims = ("arm", "epsilon", "replicate")
     ds = xr.Dataset(
-        {"entropy": (dims, growth(entropy, logs)[None, :, None])},
+        {"entropy": (("arm", "epsilon", "replicate"), growth(entropy, logs)[None, :, None])},
         coords={"arm": ["mended-relu"], "epsilon": brackets.EPSILON, "replicate": [0]},
     )
-    claim = Claim(id="x", source="s", statement="t", kind="function", function="moestat:x", at_most=0.1)
-    found = section_3_rules.entropy_added(ds, claim, arms=["mended-*"])
+    found = rules_identify.entropy_added(ds, a_claim(at_most=0.1), arms=["mended-*"])
     assert found.exact and (found.high <= 0.1) == allowed
 
 
-# --- the tail ---
 def test_the_constant_is_the_least_on_a_grid_that_obeys():
     rng = np.random.default_rng(2)
     for n in (50, 2000):

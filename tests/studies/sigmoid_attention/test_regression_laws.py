@@ -9,7 +9,7 @@ from cells import cell_of
 from pydantic import ValidationError
 
 from moestat.losses.fisher import fisher_line
-from studies.sigmoid_attention.parts import regression
+from studies.sigmoid_attention.parts import regression, regression_starts
 from studies.sigmoid_attention.parts.regression_targets import target_of
 
 SEED = 7
@@ -33,8 +33,8 @@ def drawn(replicates=(0, 1), **settings):
     c = cell(**settings)
     s = regression.Settings(**c.settings)
     target = target_of(s.problem, SEED)
-    data = regression._draw(c, s, s.problem, target, replicates)
-    return s, target, data, regression._starts(c, s, s.problem, target, replicates)
+    data = regression_starts.data(c, s, s.problem, target, replicates)
+    return s, target, data, regression_starts.starts(c, s, s.problem, target, replicates)
 
 
 def test_rows_and_a_function_are_the_same_truth():

@@ -8,7 +8,7 @@ from cells import cell_of, computed
 
 from moestat.experiment import Cell
 from moestat.study import load
-from studies.sigmoid_attention.parts import regression, regression_pseudo_truths, regression_targets, shipped_targets
+from studies.sigmoid_attention.parts import regression, regression_pseudo_truths, regression_targets
 from studies.sigmoid_attention.parts.regression_scores import score
 from studies.sigmoid_attention.parts.regression_search import BANDS
 
@@ -74,17 +74,17 @@ def test_losses_to_the_truth_are_infima_over_unequal_splits():
 def test_shipped_pseudo_truths_are_verified_before_they_are_used(tmp_path, monkeypatch):
     settings = {"truth_gate": "softmax", "n_true": 3, "expert": "relu", "search": "local", "pseudo_points_log2": 8}
     (wanted,) = regression.prerequisites(cell(**settings))
-    monkeypatch.setattr(shipped_targets, "FOLDER", tmp_path / "shipped")
+    monkeypatch.setattr(regression_pseudo_truths, "FOLDER", tmp_path / "shipped")
     monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "first"))
     found = regression_pseudo_truths.compute_pseudo_truths(wanted)
-    shipped_targets.save(wanted, {**found, "best_rmse": np.asarray(123.0)})  # a mark that only the file has
+    regression_pseudo_truths.ship(wanted, {**found, "best_rmse": np.asarray(123.0)})  # a mark that only the file has
     monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "second"))
     assert float(regression_pseudo_truths.compute_pseudo_truths(wanted)["best_rmse"]) == 123.0
     # another problem does not get it, and neither does one whose numbers do not hold
     (other,) = regression.prerequisites(cell(**settings, box=6.0))
     assert float(regression_pseudo_truths.compute_pseudo_truths(other)["best_rmse"]) != 123.0
     for name, wrong in (("rmse", 1.01 * found["rmse"]), ("theta", found["theta"] + 1e-2)):
-        shipped_targets.save(wanted, {**found, name: wrong, "best_rmse": np.asarray(123.0)})
+        regression_pseudo_truths.ship(wanted, {**found, name: wrong, "best_rmse": np.asarray(123.0)})
         monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / name))
         again = regression_pseudo_truths.compute_pseudo_truths(wanted)
         np.testing.assert_array_equal(again["theta"], found["theta"])
@@ -98,7 +98,7 @@ def test_the_paper_s_own_problem_finds_its_shipped_pseudo_truths(expert):
     arm = next(a for a in study.arms if a.settings["fitted_gate"] == "sigmoid" and a.settings["expert"] == expert)
     settings = regression.Settings(**study.settings | study.presets["paper"].settings | arm.settings, n=1000)
     wanted = regression_pseudo_truths.prerequisite(settings.problem, study.seed)
-    with np.load(shipped_targets.file_of(wanted)) as shipped:
+    with np.load(regression_pseudo_truths.file_of(wanted)) as shipped:
         theta, rmse = shipped["theta"][0], shipped["rmse"][0]
     x = regression_pseudo_truths.points_of(wanted)(12, "fresh")
     distance = settings.problem.fitted.predict(theta, x) - settings.problem.truth.predict(

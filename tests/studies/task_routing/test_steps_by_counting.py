@@ -14,8 +14,7 @@ def run(**settings):
     """Return what the experiment finds on one dataset, and the dataset."""
     s = Settings(size="5x3x20", **settings)
     cell = Cell("studies.task_routing.parts.task_construction", 20260615, "a", {}, s.model_dump(mode="json"))
-    source = s.source()
-    knowledge = source.draw(cell.generator(1, "knowledge", **source.identity))
+    knowledge = s.draw(cell.generator(1, "knowledge", **s.identity))
     return task_construction.run(cell, [1]).isel(replicate=0), knowledge
 
 

@@ -6,125 +6,76 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from studies.task_routing.parts import task_knockout  # noqa: E402
-from studies.task_routing.parts.knowledge_sources import Source  # noqa: E402
 from studies.task_routing.parts.task_transformer import Shape, TaskTransformer  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def case():
-    knowledge = Source.parse("3x2x8").draw(np.random.default_rng(3))
-    shape = Shape(len(knowledge.vocabulary), knowledge.max_length, 3)
-    return knowledge, TaskTransformer(shape, np.random.default_rng(4))
-
-
-def _recall(model, tokens, words, wanted):
-    """Recall (B,) and expert (B,) of sentences, one at a time, the prefix alone given; ``wanted``: the right token."""
-    right, expert = [], []
-    for row, token in zip(tokens, wanted, strict=True):
-        place = int(np.flatnonzero(row >= words)[1])
-        with torch.no_grad():
-            routed = model(torch.from_numpy(row[None, :place]), torch.tensor([place - 1]))
-            right.append(int(model.logits(routed).argmax()) == token)
-        expert.append(int(routed.expert))
-    return np.array(right), np.array(expert)
-
-
-def _layer(model, row, words):
-    """Output of the layer before the object of a sentence, that without experts, and the expert."""
-    place = int(np.flatnonzero(row >= words)[1])
-    prefix, at = torch.from_numpy(row[None, :place]), torch.tensor([place - 1])
-    saved = {name: value.clone() for name, value in model.state_dict().items()}
+def without(model, experts=()):
+    """Return a copy of a model with the weights of some experts at zero."""
+    copy = TaskTransformer(model.shape, np.random.default_rng(0))
+    copy.load_state_dict(model.state_dict())
+    hidden = model.shape.hidden
     with torch.no_grad():
-        whole = model(prefix, at)
-        model.second.zero_()
-        model.second_bias.zero_()
-        alone = model(prefix, at).output
-    model.load_state_dict(saved)
-    return whole.output[0], alone[0], int(whole.expert)
+        for e in experts:
+            copy.second[e * hidden : (e + 1) * hidden] = 0.0
+            copy.second_bias[e] = 0.0
+    return copy
 
 
-def _said(model, output):
+def layer(model, prefix):
+    """Return the output of the layer after one prefix, and the expert."""
+    with torch.no_grad():
+        routed = model(torch.from_numpy(prefix[None]), torch.tensor([len(prefix) - 1]))
+    return routed.output[0].numpy(), int(routed.expert)
+
+
+def said(model, output):
     return int((model.out @ torch.as_tensor(output) + model.out_bias).argmax())
 
 
-def _constants(model, known, words):
-    """Mean of what an expert adds for a task, by (task, expert)."""
-    sums = {}
-    for row, k in zip(*known, strict=True):
-        output, alone, e = _layer(model, row, words)
-        sums.setdefault((k, e), []).append((output - alone).numpy())
-    return {key: np.mean(values, axis=0) for key, values in sums.items()}
+def summary(cases):
+    """Mean over tasks of recall with none, the own, another and all experts off, from (task, expert, on, off)."""
+    rows = []
+    for k in sorted({case[0] for case in cases}):
+        _, expert, on, off = map(np.array, zip(*(case for case in cases if case[0] == k), strict=True))
+        own = int(np.bincount(expert, minlength=3).argmax())
+        each = [np.where(expert == e, off, on).mean() for e in range(3)]
+        others = np.mean([value for e, value in enumerate(each) if e != own])
+        rows.append([on.mean(), each[own], others, off.mean(), np.mean(expert == own)])
+    return np.mean(rows, axis=0)
 
 
-def _by_the_mean(model, tested, known, words):
-    """Recall with experts at their mean, sentence by sentence: in the order none, own, other, all."""
-    constant, named = _constants(model, known, words), {}
-    for row, k, token in zip(*tested, strict=True):
-        output, alone, e = _layer(model, row, words)
-        said = _said(model, output), _said(model, alone.numpy() + constant[k, e])
-        named.setdefault(k, []).append((e, said[0] == token, said[1] == token))
-    recall = []
-    for each in named.values():
-        own = int(np.bincount([e for e, _, _ in each], minlength=3).argmax())
-        off = [np.mean([average if e == f else whole for f, whole, average in each]) for e in range(3)]
-        others = np.mean([value for e, value in enumerate(off) if e != own])
-        recall.append([np.mean([w for _, w, _ in each]), off[own], others, np.mean([a for _, _, a in each])])
-    return np.mean(recall, axis=0)
-
-
-def test_silencing_is_setting_the_weights_of_an_expert_to_zero(case):
-    knowledge, model = case
-    sentences, words, hidden = knowledge.sentences, len(knowledge.words), model.shape.hidden
+def test_silencing_is_setting_the_weights_of_an_expert_to_zero():
+    knowledge = task_knockout.Settings(tasks=3, templates=2, pairs=8).draw(np.random.default_rng(3))
+    model = TaskTransformer(Shape(len(knowledge.vocabulary), knowledge.max_length, 3), np.random.default_rng(4))
+    silent = [without(model, [e]) for e in range(3)]
+    sentences, words = knowledge.sentences, len(knowledge.words)
     tokens, task = sentences.tokens.copy(), sentences.task
-    place = np.array([np.flatnonzero(row)[1] for row in tokens >= words])
-    rows = np.arange(len(tokens))
+    cuts = [row[: np.flatnonzero(row >= words)[1]] for row in sentences.tokens]
+    outputs = []  # with all experts, without the one that is chosen, and that one
+    for prefix in cuts:
+        output, e = layer(model, prefix)
+        outputs.append((output, layer(silent[e], prefix)[0], e))
+        assert np.array_equal(outputs[-1][1], layer(without(model, range(3)), prefix)[0])
+    added = {}
+    for k, (output, alone, e) in zip(task, outputs, strict=True):
+        added.setdefault((k, e), []).append(output - alone)
+    three = [
+        (whole, alone, alone + np.mean(added[k, e], axis=0)) for k, (whole, alone, e) in zip(task, outputs, strict=True)
+    ]
     # an untrained model names no object: sentences end in what it says, with or without experts or with their mean
-    saved = {name: value.clone() for name, value in model.state_dict().items()}
-    zero = torch.zeros_like(model.second), torch.zeros_like(model.second_bias)
-    for alone in (False, True):
-        if alone:
-            with torch.no_grad():
-                model.second.copy_(zero[0])
-                model.second_bias.copy_(zero[1])
-        for i in rows[rows % 3 == alone]:
-            with torch.no_grad():
-                at = torch.tensor([place[i] - 1])
-                said = int(model.logits(model(torch.from_numpy(tokens[i : i + 1, : place[i]]), at)).argmax())
-            tokens[i, place[i]] = said
-        model.load_state_dict(saved)
-    constant = _constants(model, (sentences.tokens, task), words)
-    for i in rows[rows % 3 == 2]:
-        _, alone, e = _layer(model, tokens[i], words)
-        tokens[i, place[i]] = _said(model, alone.numpy() + constant[task[i], e])
-    entities = tokens[rows, place] >= words  # where a word was said the object would be another entity
-    tokens, task, place = tokens[entities], task[entities], place[entities]
-    wanted = tokens[np.arange(len(tokens)), place]
-    assert len(tokens) > 20
+    for i, ways in enumerate(three):
+        tokens[i, len(cuts[i])] = said(model, ways[i % 3])
+    kept = [i for i, prefix in enumerate(cuts) if tokens[i, len(prefix)] >= words]  # a word is no object
+    assert len(kept) > 20
 
-    known = sentences.tokens, sentences.task
-    found = task_knockout.silenced(model, tokens, task, known, words)
-    whole, expert = _recall(model, tokens, words, wanted)
-    off = []
-    for silent in [[0], [1], [2], [0, 1, 2]]:
-        with torch.no_grad():
-            for e in silent:
-                model.second[e * hidden : (e + 1) * hidden] = 0.0
-                model.second_bias[e] = 0.0
-        off.append(_recall(model, tokens, words, wanted)[0])
-        model.load_state_dict(saved)
-    recall, share = [], []
-    for k in np.unique(task):
-        mine = task == k
-        own = int(np.bincount(expert[mine], minlength=3).argmax())
-        others = [off[e][mine].mean() for e in range(3) if e != own]
-        recall.append([whole[mine].mean(), off[own][mine].mean(), np.mean(others), off[3][mine].mean()])
-        share.append((expert[mine] == own).mean())
-    np.testing.assert_allclose(found["recall"], np.mean(recall, axis=0), rtol=1e-12)
-    assert found["own_share"] == pytest.approx(np.mean(share)) and len(set(np.round(found["recall"], 6))) > 1
-    assert found["own_loss"] == pytest.approx(np.mean(recall, axis=0)[2] - np.mean(recall, axis=0)[1])
-    means = _by_the_mean(model, (tokens, task, wanted), known, words)
-    np.testing.assert_allclose(found["recall_mean"], means, rtol=1e-12)
-    assert found["own_loss_mean"] == pytest.approx(means[2] - means[1])
-    assert found["recall_mean"][0] == found["recall"][0] and abs(means - found["recall"]).max() > 0.01
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    found = task_knockout.silenced(model, tokens[kept], task[kept], (sentences.tokens, task), words)
+    right = {i: [said(model, output) == tokens[i, len(cuts[i])] for output in three[i]] for i in kept}
+    zero, mean = (summary([(task[i], outputs[i][2], right[i][0], right[i][way]) for i in kept]) for way in (1, 2))
+    for name, wanted in (("", zero), ("_mean", mean)):
+        np.testing.assert_allclose(found[f"recall{name}"], wanted[:4], rtol=1e-12)
+        assert found[f"own_loss{name}"] == pytest.approx(wanted[2] - wanted[1])
+    assert found["own_share"] == pytest.approx(zero[4]) and len(set(np.round(found["recall"], 6))) > 1
+    assert found["recall_mean"][0] == found["recall"][0] and abs(mean - zero).max() > 0.01
     for name, value in model.state_dict().items():
-        assert torch.equal(value, saved[name]), "silencing must leave the model as it was"
+        assert torch.equal(value, before[name]), "silencing must leave the model as it was"

@@ -2,52 +2,30 @@
 
 By Lemma 5.1 the logits lie in a plane, l_t = <p_t, z>, in which every token is the only largest one for some z: the
 points p_t are the corners of a convex polygon. The tokens with a logit above c are the corners in an open half-plane,
-and these are neighbours: an *arc* of the polygon, whatever z and c, or all tokens. If all valid tokens of a prefix have
-larger logits than all others, its valid tokens are such an arc.
+and these are neighbours: an *arc* of the polygon, whatever z and c, or all tokens.
 
 Three arcs with a token in common cannot each have a token that is in neither of the other two. Seen from the common
-token, an arc goes so many steps to the left and so many to the right; the one that goes furthest to the left and the
-one that goes furthest to the right hold whatever the third one holds. So three valid sets with a common token, each
-with a token that is in neither of the other two (a *star*), are not all arcs, in whatever order the tokens stand on the
-polygon: for any plane in which every token can be the largest, after one of the three prefixes some token that is not
-valid has a logit as large as one that is.
-
-A star is enough for that, not necessary: where none is found, some plane may do or none.
+token, the arc that goes furthest to the left and the one that goes furthest to the right hold whatever the third one
+holds. So three valid sets with a common token, each with a token of its own (a *star*), are not all arcs, in whatever
+order the tokens stand on the polygon. A star is enough for that, not necessary.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 from studies.task_routing.parts.knowledge import Knowledge, Prefixes
 
-MOST_SETS = 48  # valid sets with a common token that are tried by threes: 17 296 threes for each token, at most
-
-MOST_THREES = 2_000_000  # threes that are tried in all
-
-
-@dataclass(frozen=True)
-class Star:
-    """Three prefixes whose valid next tokens are not all arcs of a polygon."""
-
-    rows: tuple[int, int, int]  # rows of the prefixes
-    token: int  # token that is valid after all three
-
-    def words(self, knowledge: Knowledge) -> str:
-        """Name the three prefixes and the token that may follow them all."""
-        first, second, third = (f"[{knowledge.decode(knowledge.prefixes.tokens[row])}]" for row in self.rows)
-        return (
-            f"{first}, {second} and {third} may each go on with {knowledge.vocabulary[self.token]} and with a token of "
-            "their own"
-        )
+MOST_SETS = 48
+"""Valid sets with a common token that are tried by threes: 17 296 threes for each token, at most."""
+MOST_THREES = 2_000_000
+"""Threes that are tried in all."""
 
 
-def find_star(prefixes: Prefixes) -> Star | None:
-    """Return three prefixes whose valid sets share a token and each have one of their own; ``None`` if none is found.
+def find_star(prefixes: Prefixes) -> tuple[int, ...]:
+    """Return the rows of three prefixes whose valid sets share a token, and that token; nothing if none are found.
 
-    Equal sets count once, at the shortest prefix. Of the sets that hold a token the first ``MOST_SETS`` are tried,
-    and ``MOST_THREES`` threes in all, so that a star may be missed where very many sets share each token.
+    Equal sets count once, at the shortest prefix. A star may be missed where very many sets share each token.
     """
     rows: dict[bytes, int] = {}
     for row in range(len(prefixes)):
@@ -66,5 +44,14 @@ def find_star(prefixes: Prefixes) -> Star | None:
     threes = ((token, three) for token, sets in sorted(holding.items()) for three in itertools.combinations(sets, 3))
     for token, ((i, a), (j, b), (k, c)) in itertools.islice(threes, MOST_THREES):
         if a & ~(b | c) and b & ~(a | c) and c & ~(a | b):
-            return Star((i, j, k), token)
-    return None
+            return i, j, k, token
+    return ()
+
+
+def in_words(star: tuple[int, ...], knowledge: Knowledge) -> str:
+    """Name the three prefixes of a star and the token that may follow them all; empty if there is none."""
+    if not star:
+        return ""
+    first, second, third = (f"[{knowledge.decode(knowledge.prefixes.tokens[row])}]" for row in star[:3])
+    token = knowledge.vocabulary[star[3]]
+    return f"{first}, {second} and {third} may each go on with {token} and with a token of their own"

@@ -8,16 +8,18 @@ import numpy as np
 
 from studies.task_routing.parts.construction import memoriser
 from studies.task_routing.parts.construction import router as router_fit
-from studies.task_routing.parts.construction.conditions import Conditions, conditions
-from studies.task_routing.parts.construction.forward import pattern_vectors
-from studies.task_routing.parts.construction.inputs import inputs
-from studies.task_routing.parts.construction.model import Construction, Expert, Layout, Repairs, Theorem
+from studies.task_routing.parts.construction.content import DRAWS, KEY_SIZE, Content, draw_head, one_hot_embedding
+from studies.task_routing.parts.construction.inputs import inputs, membership
+from studies.task_routing.parts.construction.model import (
+    Construction,
+    Expert,
+    Repairs,
+    Theorem,
+)
 from studies.task_routing.parts.knowledge import Knowledge
 from studies.task_routing.parts.template import OBJECT, SUBJECT, entity
 
-Router = Literal["one_hot", "argmax"]
-KEY_SIZE = 16
-DRAWS = 8  # queries and keys that are tried until the argmax router exists; one generic draw is enough as a rule
+MENDED = Repairs()
 
 
 def build(
@@ -25,65 +27,42 @@ def build(
     rng: np.random.Generator,
     *,
     theorem: Theorem = "moe",
-    repairs: Repairs | None = None,
-    router: Router = "one_hot",
+    repairs: Repairs = MENDED,
+    router: Literal["one_hot", "argmax"] = "one_hot",
     epsilon: float = 0.01,
 ) -> Construction:
-    """Construct the weights of Theorem 4.1 (``theorem="dense"``) or 4.2 (``"moe"``).
+    """Construct the weights of Theorem 4.1 (``theorem="dense"``) or 4.2 (``"moe"``) on any dataset.
 
-    Parameters
-    ----------
-    knowledge : Knowledge
-        Any dataset.
-    rng : numpy.random.Generator
-        Draws the generic weights: queries, keys, directions.
-    theorem : {"moe", "dense"}
-        Which theorem.
-    repairs : Repairs, optional
-        What is mended; everything by default.
-    router : {"one_hot", "argmax"}
-        ``"one_hot"``: the linear map that comes closest to the one-hot vectors of the proof. ``"argmax"``: with two
-        heads as the theorem has it, a linear map whose argmax is right after every prefix, where one exists.
-    epsilon : float
-        Probability that may be lost on invalid tokens.
-
-    Notes
-    -----
-    Block 1 of a prefix depends on its pattern alone, so router and experts are fitted to one vector per pattern. Whole
-    sentences are among what the router is asked for; no neuron is needed for them, since nothing follows.
+    ``rng`` draws queries, keys and directions. ``router``: the linear map that comes closest to the one-hot vectors of
+    the proof, or, with two heads as the theorem has it, one whose argmax is right after every prefix, where one exists.
+    Router and experts are fitted to one vector per pattern. No neuron is needed for whole sentences: nothing follows.
     """
-    repairs = repairs or Repairs()
-    n, length, tasks = len(knowledge.vocabulary), knowledge.max_length, len(knowledge.tasks)
-    words = len(knowledge.words)
-    layout = Layout(tasks, repairs.reserved)
-    block = length * len(knowledge.templates)
-    room = max(2 * block - layout.size - layout.plane, 2)
-    token_class = np.minimum(np.arange(n), words)
-    embedding, positions = one_hot_embedding(words, length, room // 2 if repairs.reserved else room, rng)
+    n, words, tasks = len(knowledge.vocabulary), len(knowledge.words), len(knowledge.tasks)
+    block, members = knowledge.max_length * len(knowledge.templates), tasks if tasks > 1 else 0
+    out, plane = (3 + members, 2) if repairs.reserved else (2, 0)
+    second = out + 1 + members
+    room = max(2 * block - second - plane, 2)
+    embedding = one_hot_embedding(knowledge, room // 2 if repairs.reserved else room, rng)
     number = np.concatenate((np.zeros(words), np.arange(1, n - words + 1) / (n - words)))
     member = membership(knowledge)
 
     patterns = inputs(knowledge).pattern_tasks
     goes_on = np.arange(len(patterns)) < len(knowledge.prefixes.patterns)
-    seen = member if repairs.subject_router else np.ones_like(member)
-    asked = conditions(inputs(knowledge), seen, words)
-    apart = repairs.reserved
-    draws = 1
+    asked = router_fit.conditions(inputs(knowledge), member if repairs.subject_router else np.ones_like(member), words)
+    draws, router_error, size = 1, np.nan, embedding[0].shape[1]
     if router == "argmax":
-        queries, keys, vectors, fit, draws = _routed(knowledge, embedding, positions, asked, rng, apart=apart)
-        mixes: tuple[np.ndarray, ...] = ()
-        weights, separable, router_error = fit.weights, fit.separable, np.nan
-        scores = vectors @ weights
-        router_member = 1.0 + float(np.max(scores.max(axis=1) - scores.min(axis=1)))
+        for draws in range(1, DRAWS + 1):  # noqa: B007
+            content = Content(*embedding, *draw_head(size, rng), apart=repairs.reserved)
+            vectors = content.of_patterns(knowledge)
+            weights, separable = router_fit.argmax(vectors, tasks, asked)
+            if separable:
+                break
+        router_member = router_fit.member_weight(vectors @ weights)
     else:
-        (queries, keys, mixes), vectors = _independent(
-            knowledge, embedding, positions, room, rng, many=repairs.heads, apart=apart
-        )
+        content, vectors = _independent(knowledge, embedding, room, rng, repairs)
         weights, router_error = router_fit.one_hot(vectors, patterns)
-        separable = bool(asked.met(vectors @ weights).all())
-        router_member = 0.5
-    head = pattern_vectors(knowledge, embedding, positions, queries[:1], keys[:1], (), apart=True)
-    head = head[:, embedding.shape[1] :]
+        separable, router_member = bool(asked.met(vectors @ weights).all()), 0.5
+    head = Content(*embedding, content.queries[:1], content.keys[:1]).of_patterns(knowledge)[:, size:]
 
     basis = memoriser.plane(n)
     experts, errors = [], []
@@ -95,120 +74,70 @@ def build(
         errors += [expert.template.error(*templates), expert.dictionary.error(*pairs)]
         experts.append(expert)
     used = vectors.shape[1]
-    leak = (np.zeros((used, 2)), np.zeros((layout.size, 2)))
+    leak = (np.zeros((used, 2)), np.zeros((second, 2)))
     if not repairs.reserved:
         # a generic plane of each block of L|T| coordinates; what the residual stream holds there is read out too
-        generic = [np.linalg.qr(rng.standard_normal((max(block, used, layout.size), 2)))[0] for _ in range(2)]
-        leak = (generic[0][:used], generic[1][: layout.size])
+        generic = [np.linalg.qr(rng.standard_normal((max(block, used, second), 2)))[0] for _ in range(2)]
+        leak = (generic[0][:used], generic[1][:second])
     return Construction(
         knowledge=knowledge,
         theorem=theorem,
         repairs=repairs,
         epsilon=epsilon,
-        layout=layout,
-        token_class=token_class,
-        embedding=embedding,
-        positions=positions,
+        members=members,
+        out=out,
+        content=content,
         entity_number=number,
         entity_member=member,
-        queries=queries,
-        keys=keys,
-        mixes=mixes,
         router_template=weights,
         router_member=router_member if repairs.subject_router else 0.0,
         gates=np.array([_gate(e, vectors) for e in experts]),
         experts=tuple(experts),
         output=memoriser.scale(n, epsilon) * basis,
         leak=leak,
-        rank=int(np.linalg.matrix_rank(vectors)),
-        head_rank=int(np.linalg.matrix_rank(head)),
-        rank_bound=words + length,
-        router_error=router_error,
-        separable=separable,
-        draws=draws,
-        fit_error=max(errors),
+        facts={
+            "heads": len(content.queries) + 1,
+            "widths": np.array([e.template.width + e.dictionary.width for e in experts]),
+            "coordinates": used + second + plane,
+            # of block 1 over all patterns: what the router can use, the residual stream included
+            "rank": int(np.linalg.matrix_rank(vectors)),
+            # of the template vectors v_i(tau) of the proof: what the first content head says
+            "head_rank": int(np.linalg.matrix_rank(head)),
+            "rank_bound": words + knowledge.max_length,
+            "router_error": router_error,
+            "inseparable": float(not separable),
+            "draws": draws,
+            "fit_error": max(errors),
+        },
     )
-
-
-def membership(knowledge: Knowledge) -> np.ndarray:
-    """Return (n, K) whether the token is a subject of the task; ones for words."""
-    n, words, tasks = len(knowledge.vocabulary), len(knowledge.words), len(knowledge.tasks)
-    member = np.concatenate((np.ones((words, tasks)), np.zeros((n - words, tasks))))
-    for k, task in enumerate(knowledge.tasks):
-        member[knowledge.encode(entity(subject) for subject in task.subjects), k] = 1.0
-    return member
-
-
-def one_hot_embedding(words: int, length: int, room: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return block-1 embeddings of the token classes and of the positions in at most ``room`` coordinates.
-
-    One-hot vectors where these fit; else their image under a generic map with orthonormal columns.
-    """
-    # entities share the last class
-    size = words + 1 + length
-    embedding = np.eye(words + 1, size)
-    positions = np.eye(length, size, k=words + 1)
-    if size > room:
-        generic = np.linalg.qr(rng.standard_normal((size, size)))[0][:, :room]
-        embedding, positions = embedding @ generic, positions @ generic
-    return embedding, positions
-
-
-def draw_head(size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw generic queries and keys (1, size, KEY_SIZE) of one content head."""
-    queries, keys = rng.standard_normal((2, 1, size, KEY_SIZE)) / KEY_SIZE**0.25
-    return queries, keys
-
-
-def _routed(
-    knowledge: Knowledge,
-    embedding: np.ndarray,
-    positions: np.ndarray,
-    asked: Conditions,
-    rng: np.random.Generator,
-    *,
-    apart: bool,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, router_fit.ArgmaxRouter, int]:
-    """Draw one generic content head until a router meets all conditions; (queries, keys, vectors, router, draws)."""
-    draws = 0
-    while True:
-        draws += 1
-        queries, keys = draw_head(embedding.shape[1], rng)
-        vectors = pattern_vectors(knowledge, embedding, positions, queries, keys, (), apart=apart)
-        fit = router_fit.argmax(vectors, len(knowledge.tasks), asked)
-        if fit.separable or draws == DRAWS:
-            return queries, keys, vectors, fit, draws
 
 
 def _independent(
     knowledge: Knowledge,
-    embedding: np.ndarray,
-    positions: np.ndarray,
+    embedding: tuple[np.ndarray, np.ndarray],
     room: int,
     rng: np.random.Generator,
-    *,
-    many: bool,
-    apart: bool,
-) -> tuple[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]], np.ndarray]:
-    """Draw generic content heads, one or as many as make the router's inputs independent.
+    repairs: Repairs,
+) -> tuple[Content, np.ndarray]:
+    """Draw generic content heads, one or as many as make the router's inputs independent, and these (M, used).
 
     A head writes into coordinates of its own while block 1 has ``room`` for them, after that into a generic mixture
-    of all coordinates. Returns (queries, keys, mixes) and the vectors of the patterns.
+    of all coordinates.
     """
-    size, patterns = positions.shape[1], len(inputs(knowledge).patterns)
-    own = max(room // size - apart, 1)
+    size, patterns = embedding[0].shape[1], len(inputs(knowledge).patterns)
+    own = max(room // size - repairs.reserved, 1)
     queries, keys = np.zeros((2, 0, size, KEY_SIZE))
     mixes: tuple[np.ndarray, ...] = ()
     while True:
         draw = draw_head(size, rng)
         queries, keys = np.concatenate((queries, draw[0])), np.concatenate((keys, draw[1]))
-        if queries.shape[0] > own:
-            used = max(room, size)
-            mixes = (*mixes, rng.standard_normal((size, used)) / np.sqrt(size))
-        vectors = pattern_vectors(knowledge, embedding, positions, queries, keys, mixes, apart=apart)
+        if len(queries) > own:
+            mixes = (*mixes, rng.standard_normal((size, max(room, size))) / np.sqrt(size))
+        content = Content(*embedding, queries, keys, mixes, repairs.reserved)
+        vectors = content.of_patterns(knowledge)
         rank = int(np.linalg.matrix_rank(vectors))
-        if not many or rank == patterns or queries.shape[0] >= own + 4 + patterns // size:
-            return (queries, keys, mixes), vectors
+        if not repairs.heads or rank == patterns or len(queries) >= own + 4 + patterns // size:
+            return content, vectors
 
 
 def _next_tokens(knowledge: Knowledge, task: int, basis: np.ndarray, repairs: Repairs) -> np.ndarray:

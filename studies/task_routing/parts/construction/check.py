@@ -6,11 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from studies.task_routing.parts.construction.conditions import is_determined
-from studies.task_routing.parts.construction.forward import forward, logits, plane_point
-from studies.task_routing.parts.construction.inputs import inputs, is_whole
-from studies.task_routing.parts.construction.model import Construction
-from studies.task_routing.parts.construction.prefixes import at_most, chunks, softmax, valid_mass
+from studies.task_routing.parts.construction.inputs import chunks, competitors, inputs, membership
 from studies.task_routing.parts.knowledge import Knowledge, Prefixes
 
 TOLERANCE = 1e-12
@@ -18,47 +14,50 @@ TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
-class Check:
-    """What was found, one entry per prefix; a whole sentence is one that nothing follows."""
+class Said:
+    """What a model says after some prefixes."""
 
-    prefixes: Prefixes  # the prefixes and sentences that were checked
-    mass: np.ndarray  # (W,) probability of the valid next tokens
-    expert: np.ndarray  # (W,) expert chosen by the router
-    said: np.ndarray  # (W,) token with the largest logit
-    active: np.ndarray  # (W,) number of tasks with an active neuron (MoE: 0 or 1, of the chosen expert)
-    differs: np.ndarray
-    """(W,) dense model: whether the circuit of some task that generates the prefix and the model say something else."""
+    logits: np.ndarray  # (B, n)
+    expert: np.ndarray  # (B,) chosen by the router
+    active: np.ndarray  # (B,) number of tasks with an active neuron, or of neurons
     distance: np.ndarray
-    """(W,) dense model: the largest total variation distance between what such a circuit and the model say."""
-    determined: np.ndarray  # (W,) whether template and subject tell which tasks generate the prefix
-    epsilon: float
+    """(B,) dense model: largest total variation distance to what the circuit of a task that generates it says alone."""
 
-    @property
-    def single(self) -> np.ndarray:
-        """(W,) whether exactly one task generates the prefix; only then does the theorem say where it goes."""
-        return self.prefixes.compatible.sum(axis=1) == 1
 
-    @property
-    def whole(self) -> np.ndarray:
-        """(W,) whether it is a whole sentence."""
-        return is_whole(self.prefixes)
+@dataclass(frozen=True)
+class Model:
+    """A constructed transformer."""
 
-    @property
-    def misrouted(self) -> np.ndarray:
-        """(W,) whether the expert belongs to no task that generates the prefix."""
-        return ~self.prefixes.compatible[np.arange(len(self.prefixes)), self.expert]
+    knowledge: Knowledge
+    epsilon: float  # probability that may be lost on invalid tokens
 
-    @property
-    def low_mass(self) -> np.ndarray:
-        """(W,) whether the valid next tokens, if there are any, have a probability of 1 - epsilon or less."""
-        return ~(self.mass > 1.0 - self.epsilon) & ~self.whole
+    def say(self, prefixes: Prefixes) -> Said:
+        """Run it at the last position of some prefixes; the circuit of a task sets all neurons but its own to zero."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was found on every prefix (W,); a whole sentence is one that nothing follows."""
+
+    prefixes: Prefixes
+    mass: np.ndarray  # probability of the valid next tokens
+    said: np.ndarray  # token with the largest logit
+    expert: np.ndarray
+    active: np.ndarray
+    distance: np.ndarray  # expert, active, distance: see Said
+    determined: np.ndarray  # whether template and subject leave no tasks but those that generate the prefix
+    single: np.ndarray  # whether exactly one task generates it; only then does the theorem say where it goes
+    whole: np.ndarray  # whether it is a whole sentence
+    misrouted: np.ndarray  # whether the expert belongs to no task that generates the prefix
+    low_mass: np.ndarray  # whether the valid next tokens, if any, have a probability of 1 - epsilon or less
+    differs: np.ndarray  # whether the circuit of some task that generates it says something else than the model
 
     def first(self, failed: np.ndarray, knowledge: Knowledge, theorem: str = "moe") -> str:
         """Describe the shortest prefix that fails, in words; empty when none does."""
-        rows = np.flatnonzero(failed)
-        if rows.size == 0:
+        if not failed.any():
             return ""
-        row = int(rows[0])
+        row = int(np.flatnonzero(failed)[0])
         names = [task.name for task in knowledge.tasks]
         mine = " or ".join(names[k] for k in np.flatnonzero(self.prefixes.compatible[row]))
         what = []
@@ -74,34 +73,48 @@ class Check:
         return f"[{knowledge.decode(self.prefixes.tokens[row])}] of {mine}" + (f": {', '.join(what)}" if what else "")
 
 
-def check(construction: Construction, rng: np.random.Generator, *, most: int = 50_000) -> Check:
-    """Run the constructed transformer on all prefixes and sentences, or on a random sample of ``most`` of them.
+def check(model: Model, rng: np.random.Generator, *, most: int = 50_000) -> Check:
+    """Run a model on all prefixes and sentences of its dataset, or on a random sample of ``most`` of them."""
+    knowledge, words = model.knowledge, len(model.knowledge.words)
+    prefixes = inputs(knowledge)
+    if len(prefixes) > most:
+        prefixes = prefixes.take(np.sort(rng.choice(len(prefixes), most, replace=False)))
+    rows = []
+    for part in chunks(prefixes):
+        out = model.say(part)
+        largest = np.argmax(out.logits, axis=1)
+        rows.append((valid_mass(part, softmax(out.logits)), largest, out.expert, out.active, out.distance))
+    mass, said, expert, active, distance = (np.concatenate(column) for column in zip(*rows, strict=True))
+    left = competitors(prefixes, membership(knowledge), words) & prefixes.pattern_tasks[prefixes.pattern]
+    whole = np.diff(prefixes.valid_start) == 0
+    return Check(
+        prefixes,
+        mass,
+        said,
+        expert,
+        active,
+        distance,
+        determined=np.asarray((left == prefixes.compatible).all(axis=1)),
+        single=prefixes.compatible.sum(axis=1) == 1,
+        whole=whole,
+        misrouted=~prefixes.compatible[np.arange(len(prefixes)), expert],
+        low_mass=~(mass > 1.0 - model.epsilon) & ~whole,
+        differs=distance > TOLERANCE,
+    )
 
-    Routing, probability of the valid next tokens and, for the dense model, the distance of the probabilities of circuit
-    and model, which differ where it is above ``TOLERANCE``. The circuit of a task keeps its own neurons and sets all
-    others to zero.
-    """
-    knowledge = construction.knowledge
-    prefixes = at_most(inputs(knowledge), most, rng)
-    total = len(prefixes)
-    mass, said = np.empty(total), np.empty(total, dtype=np.int64)
-    expert, active = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.int64)
-    distance = np.zeros(total)
-    for rows, part in chunks(prefixes):
-        out = forward(construction, part.tokens, part.length)
-        weight = softmax(out.logits)
-        mass[rows], said[rows] = valid_mass(part, weight), np.argmax(out.logits, axis=1)
-        expert[rows], active[rows] = out.expert, out.active.sum(axis=1)
-        if construction.theorem == "dense":
-            whole = plane_point(out.outputs, out.residual)
-            for k in range(out.outputs.shape[1]):
-                alone = np.zeros_like(out.outputs)
-                alone[:, k] = out.outputs[:, k]
-                # the logits are a function of these two numbers: where they are the same, the logits are
-                equal = np.all(plane_point(alone, out.residual) == whole, axis=1)
-                other = np.flatnonzero(part.compatible[:, k] & ~equal)
-                circuit = softmax(logits(construction, alone[other], out.residual[other]))
-                gap = 0.5 * np.abs(circuit - weight[other]).sum(axis=1)
-                distance[rows[other]] = np.maximum(distance[rows[other]], gap)
-    known = is_determined(prefixes, construction.entity_member, len(knowledge.words))
-    return Check(prefixes, mass, expert, said, active, distance > TOLERANCE, distance, known, construction.epsilon)
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Return the softmax of (..., n) along the last axis."""
+    weight = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weight / weight.sum(axis=-1, keepdims=True)
+
+
+def variation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the total variation distances (B,) of the probabilities of logits (B, n)."""
+    return 0.5 * np.abs(softmax(one) - softmax(other)).sum(axis=1)
+
+
+def valid_mass(prefixes: Prefixes, weight: np.ndarray) -> np.ndarray:
+    """Return the sum (B,) of the probabilities (B, n) of the tokens that may follow the prefixes."""
+    owner = np.repeat(np.arange(len(prefixes)), np.diff(prefixes.valid_start))
+    return np.bincount(owner, weight[owner, prefixes.valid_token], minlength=len(prefixes))

@@ -1,9 +1,8 @@
 """The two lemmas of the construction: a ReLU layer that memorises, and logits from a plane.
 
 Lemma A.4 (Zhang et al. 2017): one hidden ReLU layer of width K fits any K points with distinct inputs. Lemma 5.1: in
-the plane spanned by the vectors of cosines and of sines of n equally spaced angles there is, for every token, a
-vector whose largest coordinate is that token's. Another such plane is that of a parabola, where one number says a
-token.
+the plane spanned by the cosines and the sines of n equally spaced angles every token has a vector whose largest
+coordinate is its own. Another such plane is that of a parabola, where one number says a token.
 """
 
 from __future__ import annotations
@@ -16,10 +15,7 @@ from scipy.linalg import solve_triangular
 
 @dataclass(frozen=True)
 class Memoriser:
-    """One hidden ReLU layer that fits K points: ``x -> relu(direction'x - knots) @ slopes``.
-
-    Every neuron has the input weights ``direction`` and the bias ``-knot``; there is no output bias.
-    """
+    """One hidden ReLU layer that fits K points: ``x -> relu(direction'x - knots) @ slopes``."""
 
     direction: np.ndarray  # (p,) input weights shared by the neurons
     knots: np.ndarray  # (K,) increasing
@@ -49,13 +45,11 @@ class Memoriser:
 
 
 def memorise(x: np.ndarray, y: np.ndarray, rng: np.random.Generator, *, directions: int = 20) -> Memoriser:
-    """Fit K points exactly with K ReLU neurons (Lemma A.4).
+    """Fit K distinct inputs (K, p) and outputs (K, q) exactly with K ReLU neurons (Lemma A.4).
 
-    ``x`` (K, p): distinct inputs. ``y`` (K, q): outputs. ``rng``: draws the directions; the one whose projections lie
-    furthest apart is taken. ``directions``: number of directions tried (a single one for p = 1).
-
-    Projections of the points are scaled to an interval of length 1. Below the smallest one by half of the
-    smallest gap, all neurons are silent and the output is exactly 0.
+    ``rng`` draws the directions (a single one for p = 1); the one whose projections lie furthest apart is taken.
+    Projections are scaled to an interval of length 1. Below the smallest one by half of the smallest gap, all neurons
+    are silent and the output is exactly 0.
     """
     count, size = x.shape
     candidates = np.ones((1, 1)) if size == 1 else rng.standard_normal((directions, size))
@@ -79,10 +73,7 @@ def memorise(x: np.ndarray, y: np.ndarray, rng: np.random.Generator, *, directio
 
 
 def plane(n: int) -> np.ndarray:
-    """Return the (n, 2) coordinates (cos, sin) of the n tokens of Lemma 5.1.
-
-    The logits of output y in the plane are ``plane(n) @ y``; for ``y = plane(n)[w]`` their largest entry is w.
-    """
+    """Return the (n, 2) coordinates (cos, sin) of the n tokens of Lemma 5.1; logits of y are ``plane(n) @ y``."""
     angle = 2.0 * np.pi * np.arange(n) / n
     return np.stack((np.cos(angle), np.sin(angle)), axis=-1)
 
@@ -98,9 +89,9 @@ def wrong_peaks(n: int) -> int:
 
 
 def scale(n: int, epsilon: float) -> float:
-    """Return a factor of the logits that leaves all but ``epsilon`` of the softmax on the largest one.
+    """Return a factor of the logits of :func:`plane` that leaves all but ``epsilon`` of the softmax on the largest.
 
-    The margin of Lemma 5.1 is 1 - cos(2 pi / n), so (n - 1) exp(-scale * margin) < epsilon suffices.
+    The margin is 1 - cos(2 pi / n), so that (n - 1) exp(-scale * margin) < epsilon suffices.
     """
     # 1 - cos(a) = 2 sin(a / 2)^2, without cancellation
     return float(1.01 * np.log((n - 1) / epsilon) / (2.0 * np.sin(np.pi / n) ** 2))
@@ -109,16 +100,12 @@ def scale(n: int, epsilon: float) -> float:
 def parabola(n: int) -> np.ndarray:
     """Return the (n, 2) coefficients (2 t, -t^2) of the n tokens, of level t = 1/n, 2/n, ..., 1.
 
-    The logits of a number y are ``parabola(n) @ (y, 1)``, which is y^2 - (y - t)^2: their largest entry is the token
-    whose level is nearest to y. As in Lemma 5.1 the vectors of the tokens span a plane.
+    The logits of a number y are ``parabola(n) @ (y, 1)``, which is y^2 - (y - t)^2: largest for the nearest level.
     """
     level = np.arange(1, n + 1) / n
     return np.stack((2.0 * level, -level * level), axis=-1)
 
 
 def parabola_scale(n: int, epsilon: float) -> float:
-    """Return a factor of the logits that leaves all but ``epsilon`` of the softmax on the nearest level.
-
-    The margin is 1 / n^2; the constant leaves room for rounding of y.
-    """
+    """Return a factor as :func:`scale` does; the margin is 1 / n^2, the constant leaves room for rounding of y."""
     return float(1.05 * np.log((n - 1) / epsilon) * n**2)

@@ -3,7 +3,7 @@
 The model is one transformer layer: content heads and a subject head, residual, a feed-forward network (dense) or one
 expert per task behind a top-1 router (MoE), residual, a linear output layer. The 2 L|T| coordinates are two blocks and
 the plane that is read out. Block 1 sees words, "an entity" and positions; block 2 sees who the entity is. Coordinates
-that no weight touches are zero and are not stored; ``construction.full.full_weights`` writes them out.
+that no weight touches are zero and are not stored.
 
 The proof as printed does not hold in general. ``Repairs`` lists what was mended, each repair on its own switch; the
 construction with none of them is our most favourable reading of the print.
@@ -11,13 +11,15 @@ construction with none of them is our most favourable reading of the print.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from studies.task_routing.parts.construction import memoriser
-from studies.task_routing.parts.knowledge import Knowledge
+from studies.task_routing.parts.construction.check import Model, Said, variation
+from studies.task_routing.parts.construction.content import Content, attention
+from studies.task_routing.parts.construction.memoriser import Memoriser
+from studies.task_routing.parts.knowledge import Prefixes
 
 Theorem = Literal["moe", "dense"]
 
@@ -30,29 +32,24 @@ class Repairs:
     """What is mended in the printed construction; all of it by default."""
 
     heads: bool = True
-    """One-hot router only. Printed: one content head whose outputs v_i(tau) are "linearly independent for generic
-    weights". They lie in the span of the word and position embeddings, so their rank is at most |words| + L.
-    Mended: as many content heads as make the router's inputs independent."""
+    """One-hot router only. Printed: one content head, whose outputs are "linearly independent for generic weights";
+    their rank is at most |words| + L. Mended: as many as make the router's inputs independent."""
     subject_router: bool = True
-    """Printed: the router sees the template block only, so two tasks whose templates begin alike are routed alike.
-    Mended: it also sees in whose tables the subject is."""
+    """Printed: the router sees the template alone. Mended: it also sees in whose tables the subject is."""
     amplitude: bool = True
-    """Printed: both blocks write into the same plane of logits, and the dictionary block speaks at every position
-    after the subject, so the largest logit is at the angle between. Mended: the template block is n times louder."""
+    """Printed: both blocks write into one plane of logits, and the dictionary speaks at every position after the
+    subject, so that the largest logit is at the angle between. Mended: the template block is n times louder."""
     representative: bool = True
-    """Printed: the target is a linear combination of the vectors of all valid tokens, which peaks at their mean
-    angle. Mended: the target is one valid token; before the subject it is the same one in every task that shares the
-    pattern, so that the tasks' outputs agree where they add up."""
+    """Printed: the target is a combination of the vectors of all valid tokens, which peaks at their mean angle. Mended:
+    it is one valid token; before the subject the same one in every task that shares the pattern."""
     first_entity: bool = True
-    """Printed: the second head attends to the dictionary tokens, after the object to both of them. Mended: only to
-    the first."""
+    """Printed: the second head attends to the dictionary tokens, after the object to both. Mended: to the first."""
     reserved: bool = True
-    """Printed: the residual connections are left out, so that the last token's own embedding is added to what the
-    heads and the network say. Mended: these write into coordinates that no embedding uses."""
+    """Printed: the residual connections are left out, so that the last token's own embedding is added to what heads
+    and network say. Mended: these write into coordinates that no embedding uses."""
     joint_isolation: bool = True
-    """Dense model only. Printed: the dictionary neurons of a task see the subject alone and the template neurons the
-    template alone, so each may be active in a task that the other excludes. Mended: all neurons of a task are shut
-    off by the same score, of template and subject together."""
+    """Dense model only. Printed: the neurons of a task see the subject alone or the template alone. Mended: one score,
+    of both, shuts off all of them."""
 
     @classmethod
     def parse(cls, text: str) -> Repairs:
@@ -60,8 +57,7 @@ class Repairs:
         names = [field.name for field in fields(cls)]
         rest = text.strip().removeprefix("all but ") if text.strip() not in ("all", "none") else ""
         listed = [name.strip() for name in rest.split("+")] if rest else []
-        wrong = [name for name in listed if name not in names]
-        if wrong:
+        if not set(listed) <= set(names):
             raise ValueError(
                 f"repairs is {text!r}; allowed are 'all', 'none', 'all but' or nothing before a sum of "
                 f"{' + '.join(names)}"
@@ -74,77 +70,21 @@ class Repairs:
 class Expert:
     """The neurons of one task: a template block on block 1 and a dictionary block on the subject's number."""
 
-    template: memoriser.Memoriser
-    dictionary: memoriser.Memoriser
-
-    @property
-    def width(self) -> int:
-        """Number of hidden neurons."""
-        return self.template.width + self.dictionary.width
+    template: Memoriser
+    dictionary: Memoriser
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Which coordinate of block 2 holds what.
+class Construction(Model):
+    """The constructed transformer, and in ``facts`` what was counted on the way, by the names of the results."""
 
-    Block 1 is the embedding [words, entity, positions], then what every content head says. Membership takes no
-    coordinates where there is a single task.
-    """
-
-    tasks: int
-    reserved: bool
-
-    position, is_entity, number = 0, 1, 2
-
-    @property
-    def members(self) -> int:
-        """Coordinates of a membership."""
-        return self.tasks if self.tasks > 1 else 0
-
-    @property
-    def member(self) -> slice:
-        """Embedding: in whose tables the entity is a subject (all ones for words)."""
-        return slice(3, 3 + self.members)
-
-    @property
-    def number_out(self) -> int:
-        """Where the subject head writes the number of the subject."""
-        return 3 + self.members if self.reserved else self.number
-
-    @property
-    def member_out(self) -> slice:
-        """Where the subject head writes the membership of the subject."""
-        return slice(4 + self.members, self.size) if self.reserved else self.member
-
-    @property
-    def size(self) -> int:
-        """Coordinates of block 2."""
-        return 4 + 2 * self.members if self.reserved else 3 + self.members
-
-    @property
-    def plane(self) -> int:
-        """Coordinates that are kept free for the read-out."""
-        return 2 if self.reserved else 0
-
-
-@dataclass(frozen=True)
-class Construction:
-    """The weights, and what was counted on the way."""
-
-    knowledge: Knowledge
     theorem: Theorem
     repairs: Repairs
-    epsilon: float
-    layout: Layout
-    token_class: np.ndarray  # (n,) row of ``embedding`` of every token: itself for words, the last row for entities
-    embedding: np.ndarray  # (classes, c) block-1 embedding
-    positions: np.ndarray  # (L, c) block-1 position embedding
+    members: int  # tasks of which block 2 says whether a token is a subject: none where there is a single task
+    out: int  # coordinate of block 2 from which on the subject head writes
+    content: Content
     entity_number: np.ndarray  # (n,) number of an entity in (0, 1], 0 for words
     entity_member: np.ndarray  # (n, K) membership, all ones for words
-    queries: np.ndarray  # (H, c, 16) of the content heads
-    keys: np.ndarray  # (H, c, 16) of the content heads
-    mixes: tuple[np.ndarray, ...]
-    """(c, used) output matrices of the last content heads, for which block 1 has no coordinates of their own left."""
     router_template: np.ndarray  # (used, K) router on block 1
     router_member: float  # router weight of the subject's membership
     gates: np.ndarray  # (K,) factor of the score that shuts off the neurons of a task (dense model)
@@ -152,25 +92,99 @@ class Construction:
     output: np.ndarray  # (n, 2) logits of the plane: scale times (cos, sin)
     leak: tuple[np.ndarray, np.ndarray]
     """Read-out (., 2) of the two blocks' other coordinates; zero when the read-out coordinates are reserved."""
-    rank: int  # rank of block 1 over all patterns: what the router can use, the residual stream included
-    head_rank: int  # rank of the template vectors v_i(tau) of the proof: what the first content head says
-    rank_bound: int  # bound on the rank of one content head, whole sentences among what it reads: |words| + L
-    router_error: float  # largest error of the linear router against its target (one-hot router)
-    separable: bool  # whether the router's argmax is right under every condition that the prefixes make
-    draws: int  # draws of queries and keys until a router was found (argmax router), or all that were tried
-    fit_error: float  # largest error of a memoriser on its points, relative to its largest output (Lemma A.4 has 0)
+    facts: dict[str, Any]
 
-    @property
-    def heads(self) -> int:
-        """Number of attention heads, the subject head included."""
-        return int(self.queries.shape[0]) + 1
+    def say(self, prefixes: Prefixes) -> Said:
+        """Run it on prefixes, task by task."""
+        expert, active, outputs, residual = self.forward(prefixes.tokens, prefixes.length)
+        whole = plane_point(outputs, residual)
+        logits, distance = self.logits(whole), np.zeros(len(prefixes))
+        for k in range(len(self.experts) if self.theorem == "dense" else 0):
+            alone = np.zeros_like(outputs)
+            alone[:, k] = outputs[:, k]
+            circuit = plane_point(alone, residual)
+            # the logits are a function of these two numbers: where they are the same, the logits are
+            other = np.flatnonzero(prefixes.compatible[:, k] & ~np.all(circuit == whole, axis=1))
+            gap = variation(self.logits(circuit[other]), logits[other])
+            distance[other] = np.maximum(distance[other], gap)
+        return Said(logits, expert, active.sum(axis=1), distance)
 
-    @property
-    def block(self) -> int:
-        """Coordinates of a block by the theorem, L|T|."""
-        return self.knowledge.max_length * len(self.knowledge.templates)
+    def forward(self, tokens: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Run tokens (B, S), padded with -1, of lengths (B,), and return what is said at the last position.
 
-    @property
-    def coordinates(self) -> int:
-        """Coordinates in use: both blocks and the plane that is read out; the theorem has 2 L|T|."""
-        return self.router_template.shape[0] + self.layout.size + self.layout.plane
+        The expert (B,) chosen by the router, or the task with the largest score (dense); whether any neuron of the task
+        is active (B, K), of the chosen expert only (MoE); what the neurons of every task (B, K, 2) and the residual
+        stream (B, 2) add to the read-out.
+        """
+        c = self
+        z1 = c.content.of_tokens(c.knowledge, tokens, length)
+        z2 = subject(c, tokens, length)
+        batch, tasks = tokens.shape[0], len(c.experts)
+        template_score = z1 @ c.router_template
+        membership = z2[:, c.out + 1 :] if c.members else np.ones_like(template_score)
+        expert = np.argmax(template_score + c.router_member * membership, axis=1)
+        outputs, active = np.zeros((batch, tasks, 2), dtype=z1.dtype), np.zeros((batch, tasks), dtype=bool)
+        number = z2[:, c.out]
+        for k, e in enumerate(c.experts):
+            rows = np.flatnonzero(expert == k) if c.theorem == "moe" else np.arange(batch)
+            gates: list[np.ndarray | float] = [0.0, 0.0]
+            if c.theorem == "dense":
+                scores = template_score[:, k] - 1.0, membership[:, k] - 1.0
+                joint = c.gates[k] * (scores[0] + 0.5 * scores[1])
+                gates = [joint] * 2 if c.repairs.joint_isolation else [c.gates[k] * score for score in scores]
+            spoken = e.template.hidden(e.template.project(z1[rows]), gates[0])
+            known = e.dictionary.hidden(number[rows] * e.dictionary.direction[0], gates[1])
+            outputs[rows, k] = spoken @ e.template.slopes + known @ e.dictionary.slopes
+            active[rows, k] = np.any(spoken > 0, axis=1) | np.any(known > 0, axis=1)
+        return expert, active, outputs, z1 @ c.leak[0] + z2 @ c.leak[1]
+
+    def logits(self, point: np.ndarray) -> np.ndarray:
+        """Return the logits (B, n) of points (B, 2) of the plane."""
+        # two products and a sum per entry, not a matrix product: the same prefix has the same bits in any batch
+        return point[:, :1] * self.output[:, 0] + point[:, 1:] * self.output[:, 1]
+
+
+def plane_point(outputs: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """Return the point (B, 2) of the plane of logits: the tasks' outputs (B, K, 2) added one by one, then the residual.
+
+    Adding task by task makes silent tasks exact zeros, so that a circuit on its own has the bits of the whole model.
+    """
+    total = np.zeros_like(residual)
+    for k in range(outputs.shape[1]):
+        total = total + outputs[:, k]
+    return total + residual
+
+
+def subject(c: Construction, tokens: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Block 2 after attention and residual at the last position: (B, size) for tokens (B, S).
+
+    Position, whether it is an entity, its number, of which tasks it is a subject; and number and tasks of the subject,
+    which the head writes from ``c.out`` on: behind these, or onto them.
+    """
+    rows, steps = np.arange(tokens.shape[0]), np.arange(tokens.shape[1])
+    seen = steps < length[:, None]
+    known = np.where(seen, tokens, 0)
+    x = np.zeros((*tokens.shape, c.out + 1 + c.members), dtype=c.output.dtype)
+    x[..., 0] = steps + 1
+    x[..., 1] = known >= len(c.knowledge.words)
+    x[..., 2] = c.entity_number[known]
+    x[..., 3 : 3 + c.members] = c.entity_member[known][..., : c.members]
+    scores = SHARPNESS * (c.knowledge.max_length + 1) * x[..., 1]
+    if c.repairs.first_entity:
+        scores = scores - SHARPNESS * x[..., 0]
+    # the query is the position of the last token: 1 or more, which makes the softmax no less sharp
+    weight = attention(scores * length[:, None], seen)
+    z = x[rows, length - 1].copy()
+    z[:, c.out :] += (weight[:, None, :] @ x)[:, 0, 2 : 3 + c.members]
+    return z
+
+
+def cast(value: Any, dtype: type[np.floating]) -> Any:
+    """Return weights with all their numbers rounded to another precision (to show why float64 is needed)."""
+    if isinstance(value, np.ndarray):
+        return value.astype(dtype) if value.dtype.kind == "f" else value
+    if isinstance(value, tuple):
+        return tuple(cast(part, dtype) for part in value)
+    if isinstance(value, Construction | Content | Expert | Memoriser):
+        return replace(value, **{field.name: cast(getattr(value, field.name), dtype) for field in fields(value)})
+    return value
