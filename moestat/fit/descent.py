@@ -28,8 +28,6 @@ SWITCH = 3e-3  #: Gauss-Newton becomes exact Newton once an accepted step lowers
 COARSE = 1e-7
 """Below this share of the variance of y the residuals are so small that float32 products would only slow the end."""
 REFUSALS = 12  #: How often the certificate may refuse to let a member stop before the member counts as stalled.
-
-
 CERTIFIED = ("gradient", "decrement", "min_eigenvalue", "box_hits")
 
 
@@ -193,9 +191,8 @@ def _goal(state: State, settings: Settings) -> Array:
 
 
 def _smoothing(state: State, settings: Settings) -> Array:
-    xp = namespace(state["theta"])
-    ladder = xp.asarray(settings.ladder, dtype=state["theta"].dtype)
-    return xp.take(ladder, state["stage"], axis=0)[:, None, None]
+    ladder = namespace(state["theta"]).asarray(settings.ladder, dtype=state["theta"].dtype)
+    return take(ladder, state["stage"])[:, None, None]
 
 
 def _evaluate(problem: Problem, state: State, settings: Settings) -> State:
@@ -230,7 +227,7 @@ def _advance(examined: _Examined, settings: Settings) -> _Batch:
 def _try_steps(problem: Problem, state: State, step: Array, move: Array, settings: Settings) -> State:
     """Try the steps of the members in ``move``, update the damping (Nielsen), and evaluate what has changed."""
     xp = namespace(step)
-    theta = _flat(state["theta"])
+    theta = xp.reshape(state["theta"], step.shape)
     trial = xp.clip(theta + step, -settings.box, settings.box)
     taken = trial - theta
     loss = problem.loss(xp.reshape(trial, state["theta"].shape), _smoothing(state, settings))
@@ -286,10 +283,6 @@ def _try_to_leave(problem: Problem, state: State, settings: Settings) -> tuple[S
         "status": active_set.coded(state["status"], Status.STALLED, *marks),
     }
     return {**new, **{f"certified_{name}": seal[name] for name in CERTIFIED}}, done
-
-
-def _flat(theta: Array) -> Array:
-    return namespace(theta).reshape(theta, (theta.shape[0], -1))
 
 
 def _restrict(problem: Problem, members: Array) -> Problem:

@@ -61,14 +61,14 @@ members. The loss is non-negative (a half, mean or weighted sum of squares), and
 
 @dataclass(frozen=True)
 class Ends:
-    r"""Where each member of the batch ended, and how near to a stationary point that is."""
+    """Where each member of the batch ended, and how near to a stationary point that is."""
 
     theta: Array  #: (B, p)
     loss: Array  #: (B,)
     #: (B,), largest absolute coordinate of the projected gradient (0 where the box holds a coordinate back).
     gradient: Array
-    #: (B,): :math:`\frac12 g'H^{-1}g` with the curvature H on the free coordinates: by how much a full step is
-    #: predicted to lower the loss. Infinite where H is not positive definite (for a trust region: semi-definite).
+    #: (B,), half g'H^-1 g with the curvature H on the free coordinates: by how much a full step is predicted to lower
+    #: the loss. Infinite where H is not positive definite (for a trust region: semi-definite).
     decrement: Array
     iterations: Array  #: (B,) int, steps tried; the problem was evaluated once more than that.
     box_hits: Array  #: (B,) int, coordinates that lie on the box.

@@ -13,7 +13,7 @@ a box; the theory assumes a compact parameter space as well.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,14 +34,6 @@ KEPT = 2  #: Most points per replicate that go on to the next rung, when nothing
 _ROUGH = 0.05  # log-likelihood units to which the lower rungs are solved
 _ROUGH_STEPS = 100
 _FEW_STEPS = 5  # from each start, before the best distinct points go on
-
-
-@dataclass(frozen=True)
-class _Space(Space):
-    """The parameter space in free coordinates, and how hard to try."""
-
-    atoms: int
-    max_iterations: int
 
 
 @takes_float64("x", "y", "starts", "truth")
@@ -84,17 +76,17 @@ def maximum_likelihood(
     check_settings(1, coarsest=coarsest, max_iterations=max_iterations, kept=kept)
     xp = namespace(x, y, starts)
     free = xp.reshape(pack(starts), (replicates * count, -1))
-    space = _space(free, atoms, box, variances, max_iterations)
-    ladder = _ladder(n, coarsest)
-    data = prepare(x, y, thin=ladder[0], single=True)
-    pool = _after_em(data, space.clip(free), replicates, em_steps, space)
-    for thin in ladder[:-1]:
-        data = data if thin == ladder[0] else prepare(x, y, thin=thin, single=True)
-        pool = _rough(data, pool, space)
-        pool = pool.take(distinct(pool.owner, pool.loss, data.n, kept)[0])
-    data = data if len(ladder) == 1 else prepare(x, y, single=True)
-    pool = _rough(data, pool, space)
-    best, end = _newton(prepare(x, y), pool.take(pool.best()), space)
+    space = _space(free, atoms, box, variances)
+    pool = Pool.of(space.clip(free), replicates)
+    ladder = [RATIO**k for k in reversed(range(RUNGS)) if k == 0 or n // RATIO**k >= coarsest]
+    for thin in ladder:  # so many samples for each one used
+        data = prepare(x, y, thin=thin, single=True)
+        if thin == ladder[0]:
+            pool = _after_em(data, pool, space, atoms, em_steps)
+        pool = _climbed(data, pool, space, atoms, min(max_iterations, _ROUGH_STEPS))[0]
+        if thin > 1:
+            pool = pool.take(distinct(pool.owner, pool.loss, data.n, kept)[0])
+    best, end = _climbed(prepare(x, y), pool.take(pool.best()), space, atoms, max_iterations, 1e-13, 1e-15)
     table = np.full((replicates, count), np.nan)
     for points in (pool, best):
         np.fmax.at(table, (points.owner, points.start), space.log_likelihood(points.loss, n))
@@ -122,56 +114,40 @@ def rough_maxima(
     xp = namespace(x, y, starts)
     replicates, count, atoms, _ = starts.shape
     free = xp.reshape(pack(starts), (replicates * count, -1))
-    space = _space(free, atoms, box, variances, _ROUGH_STEPS)
+    space = _space(free, atoms, box, variances)
     data = prepare(x, y, single=True)
-    pool = Pool.of(space.clip(free), replicates)
-    few = _newton(data, pool, replace(space, max_iterations=_FEW_STEPS), _ROUGH / data.n, 1e-8)[0]
+    few = _climbed(data, Pool.of(space.clip(free), replicates), space, atoms, _FEW_STEPS)[0]
     # those that lead, and are not where another one is, go on
     going = distinct(few.owner, few.loss, data.n, kept)[0]
-    far = _rough(data, few.take(going), space)
+    far = _climbed(data, few.take(going), space, atoms, _ROUGH_STEPS)[0]
     theta, loss = np.array(to_numpy(unpack(few.free, atoms))), few.loss.copy()
     theta[going], loss[going] = to_numpy(unpack(far.free, atoms)), far.loss
     log_likelihood = np.reshape(space.log_likelihood(loss, data.n), (replicates, count))
     return xp.asarray(np.reshape(theta, starts.shape)), xp.asarray(log_likelihood)
 
 
-def _ladder(n: int, coarsest: int) -> list[int]:
-    """Return how many samples there are for each one used, rung by rung; the last is 1."""
-    thin = [1]
-    while n // (thin[0] * RATIO) >= coarsest and len(thin) < RUNGS:
-        thin.insert(0, thin[0] * RATIO)
-    return thin
-
-
-def _space(free: Array, atoms: int, box: float, variances: tuple[float, float], max_iterations: int) -> _Space:
+def _space(free: Array, atoms: int, box: float, variances: tuple[float, float]) -> Space:
     xp = namespace(free)
     linear = xp.full(free.shape[-1] - atoms, float(box), dtype=free.dtype)
     low, high = (xp.full(atoms, math.log(v), dtype=free.dtype) for v in variances)
-    return _Space(xp.concat([-linear, low]), xp.concat([linear, high]), variances, atoms, max_iterations)
+    return Space(xp.concat([-linear, low]), xp.concat([linear, high]), variances)
 
 
-def _after_em(data: Data, free: Array, replicates: int, steps: int, space: _Space) -> Pool:
-    """Return where EM is after so many steps."""
-    xp = namespace(free)
-    if steps:
-        owner = xp.asarray(Pool.of(free, replicates).owner)
-        how: dict[str, Any] = {"tolerance": 0.0, "max_iterations": steps, "inner": 1}
-        run = em(data, free, owner, space.atoms, bounds=space.variances, **how)
-        # EM may lose an expert altogether; Newton then goes on from where it was
-        fine = xp.all(xp.isfinite(run.free), axis=-1)
-        free = space.clip(xp.where(fine[:, None], run.free, free))
-    return Pool.of(free, replicates, steps)
+def _after_em(data: Data, pool: Pool, space: Space, atoms: int, steps: int) -> Pool:
+    """Return where EM is after so many steps; it may lose an expert altogether, and then leaves a point alone."""
+    xp = namespace(pool.free)
+    if not steps:
+        return pool
+    how: dict[str, Any] = {"tolerance": 0.0, "max_iterations": steps, "inner": 1, "bounds": space.variances}
+    run = em(data, pool.free, xp.asarray(pool.owner), atoms, **how)
+    fine = xp.all(xp.isfinite(run.free), axis=-1)
+    free = space.clip(xp.where(fine[:, None], run.free, pool.free))
+    return replace(pool, free=free, iterations=pool.iterations + steps)
 
 
-def _rough(data: Data, pool: Pool, space: _Space) -> Pool:
-    """Solve in float32, as far as that goes."""
-    rough = replace(space, max_iterations=min(space.max_iterations, _ROUGH_STEPS))
-    return _newton(data, pool, rough, _ROUGH / data.n, 1e-8)[0]
-
-
-def _newton(
-    data: Data, pool: Pool, space: _Space, tolerance: float = 1e-13, rounding: float = 1e-15
+def _climbed(
+    data: Data, pool: Pool, space: Space, atoms: int, steps: int, tolerance: float | None = None, rounding: float = 1e-8
 ) -> tuple[Pool, Ends]:
-    owner = namespace(pool.free).asarray(pool.owner)
-    problem = negative_log_likelihood(data, owner, space.atoms, space.variances[0])
-    return pool.climbed(problem, space, tolerance, space.max_iterations, rounding)
+    """Go up by at most so many steps of Newton's method, by default as far as that goes in float32."""
+    problem = negative_log_likelihood(data, namespace(pool.free).asarray(pool.owner), atoms, space.variances[0])
+    return pool.climbed(problem, space, tolerance or _ROUGH / data.n, steps, rounding)

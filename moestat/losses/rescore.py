@@ -40,13 +40,11 @@ def rescore(
     Parameters
     ----------
     parameters : array (S, R, N, P)
-        Of R replicates at each of S sample sizes, N atoms of P coordinates in the order of the model's class. Fits that
-        are missing or failed are NaN.
+        Of R replicates at each of the S sample sizes ``n``, N atoms of P coordinates in the order of the model's class.
+        Fits that are missing or failed are NaN.
     truth : array (N*, P)
         For a regression model also (K, N*, P), a list of measures: the losses are infima over it, and there are no
-        blocks. Numbers of any type are made float64, here and in ``parameters``.
-    n : sequence of S numbers
-        The sample sizes.
+        blocks.
     x : array (m, d), optional
         Inputs over which the error of the fitted density (``hellinger``, ``hellinger_squared``) or regression function
         (``rmse``) is averaged; without them it is left out.
@@ -55,13 +53,10 @@ def rescore(
     -------
     xarray.Dataset
         Dimensions n and replicate. For Gaussian models all of :func:`moestat.losses.measures.softmax_losses` or
-        :func:`~moestat.losses.measures.competition_losses`; for regression models ``L1``, ``L2_1``, ``L2_2`` (L2r with
-        r = 1, 2), ``L3``, ``quotient``, ``matched``, where they apply ``Lsm``, ``L4``, ``L5``, and the blocks of
-        :func:`moestat.losses.voronoi.blocks`. As in the studies and in the theorems, ``L3`` and ``L5`` are infima over
-        all minimisers with N atoms that a truth has (:func:`moestat.losses.minimisers.L3_infimum`); to a list of
-        measures they are taken to these themselves. A block is NaN where there is no cell of its kind. ``usable`` says
-        which fits could be scored: the others (numbers that are not finite, variances that are not positive) are NaN in
-        every loss.
+        :func:`~moestat.losses.measures.competition_losses`; for regression models those of
+        :func:`moestat.losses.regression.regression_losses` and the blocks of :func:`moestat.losses.voronoi.blocks`,
+        NaN where there is no cell of their kind. ``usable`` says which fits could be scored: the others (numbers that
+        are not finite, variances that are not positive) are NaN in every loss.
 
     Examples
     --------

@@ -36,18 +36,9 @@ def samples_last(x: Array) -> Array:
 
 
 def score_features(x: Array, score: Score) -> Array:
-    """Return the features q(x) that the score is linear in.
+    """Return the features q(x), (..., Q, n), that the score is linear in: ``gate @ features`` are the scores.
 
-    Parameters
-    ----------
-    x : array (..., n, d)
-    score : {"full", "partial", "linear"}
-        "full": [1, x_a, x_a^2, sqrt2 x_a x_b (a < b, row-major)]; "partial": without x_a; "linear": [1, x_a].
-
-    Returns
-    -------
-    array (..., Q, n)
-        Features before samples, so that ``gate @ features`` gives the scores.
+    "full": [1, x_a, x_a^2, sqrt2 x_a x_b (a < b, row-major)]; "partial": without x_a; "linear": [1, x_a].
     """
     xp = namespace(x)
     xt = samples_last(x)
@@ -63,14 +54,7 @@ def score_features(x: Array, score: Score) -> Array:
 
 
 def gate_values(gate: str, scores: Array) -> Array:
-    """Return the gate values g_i(x), computed without overflow, (..., N, n).
-
-    Parameters
-    ----------
-    gate : {"sigmoid", "softmax"} or import path
-    scores : array (..., N, n)
-        Scores of the N atoms; the softmax runs over the axis of atoms.
-    """
+    """Return the gate values g_i(x) of scores (..., N, n) without overflow; the softmax runs over the atoms."""
     xp = namespace(scores)
     if gate == "softmax":
         e = xp.exp(scores - xp.max(scores, axis=-2, keepdims=True))
@@ -91,19 +75,10 @@ def gate_derivatives(gate: str, scores: Array, order: int) -> tuple[Array, ...]:
 
 
 def output_slopes(gate: str, g: Array, phi: Array, f: Array, *derivatives: Array) -> Array:
-    """Return df/ds_i, the derivative of f = sum_i g_i phi_i in the score of atom i, (..., N, n).
+    """Return df/ds_i, (..., N, n), the derivative of f = sum_i g_i phi_i in the score of atom i.
 
-    Sigmoid: g_i (1 - g_i) phi_i; softmax: g_i (phi_i - f); a gate of the user's own: g_i' phi_i.
-
-    Parameters
-    ----------
-    gate : {"sigmoid", "softmax"} or import path
-    g, phi : array (..., N, n)
-        Gate values and expert outputs.
-    f : array (..., n)
-        Regression function.
-    derivatives : arrays (..., N, n)
-        Derivatives of the gate, for a gate of the user's own (see :func:`gate_derivatives`).
+    Sigmoid: g_i (1 - g_i) phi_i; softmax: g_i (phi_i - f); a gate of the user's own: g_i' phi_i, whose ``derivatives``
+    are those of :func:`gate_derivatives`.
     """
     if gate == "softmax":
         return g * (phi - f[..., None, :])
@@ -113,10 +88,9 @@ def output_slopes(gate: str, g: Array, phi: Array, f: Array, *derivatives: Array
 
 
 def pack_symmetric(a: Array) -> Array:
-    """Return the isometric storage of the symmetric part of square matrices.
+    """Return the isometric storage (..., d (d + 1) / 2) of the symmetric part A of square matrices (..., d, d).
 
-    Takes ``a`` (..., d, d). Returns (..., d (d + 1) / 2): [A_11..A_dd, sqrt2 A_12, sqrt2 A_13, ..., sqrt2 A_(d-1)d] of
-    A = (a + a') / 2.
+    It is [A_11..A_dd, sqrt2 A_12, sqrt2 A_13, ..., sqrt2 A_(d-1)d].
     """
     xp = namespace(a)
     d = a.shape[-1]

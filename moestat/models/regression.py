@@ -116,15 +116,9 @@ class Model:
         return slice(self.gate_size, self.atom_size)
 
     def predict(self, theta: Array, x: Array, *, tau: Smoothing = 0.0) -> Array:
-        """Return the regression function at the samples, (..., n).
+        """Return the regression function (..., n) at the samples (..., n, d); their batches broadcast.
 
-        Parameters
-        ----------
-        theta : array (..., N, P)
-        x : array (..., n, d)
-            Its batch dimensions broadcast with those of ``theta``.
-        tau : float, default 0
-            Smoothing of the ReLU, see :func:`moestat.models.experts.activation`.
+        ``tau`` smooths the ReLU, see :func:`moestat.models.experts.activation`.
         """
         xp = namespace(theta, x)
         return xp.concat(
@@ -132,30 +126,14 @@ class Model:
         )
 
     def weights(self, theta: Array) -> Array:
-        """Return the weights w_i of the mixing measure: exp(c_i) for the softmax, g(c_i) for other gates g, (..., N).
-
-        Takes ``theta`` (..., N, P).
-        """
+        """Return the weights w_i (..., N) of the mixing measure: exp(c_i) for the softmax, g(c_i) for other gates g."""
         c = theta[..., 0]
         if self.gate == "softmax":
             return namespace(c).exp(c)
         return gates.gate_values(self.gate, c)
 
     def gradient(self, theta: Array, x: Array, y: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array]:
-        """Return the least-squares loss and its gradient, in closed form; no Jacobian is held.
-
-        Parameters
-        ----------
-        theta, x, y : arrays (..., N, P), (..., n, d), (..., n)
-        tau : float, default 0
-            Smoothing of the ReLU.
-
-        Returns
-        -------
-        loss : array (...)
-            Half the mean squared residual.
-        gradient : array (..., N, P)
-        """
+        """Return half the mean squared residual (...) and its gradient (..., N, P), in closed form, without a Jacobian."""
         xp = namespace(theta, x, y)
         n = x.shape[-2]
         loss = grad = None
@@ -171,14 +149,12 @@ class Model:
         return loss / n, grad / n
 
     def align(self, theta: Array, reference: Array) -> Array:
-        """Remove the softmax gauge: shift the gate coordinates towards a reference, (..., N, P).
+        """Remove the softmax gauge: shift the gate coordinates of (..., N, P) towards a reference (N*, P).
 
-        The softmax gate does not change when one vector is added to the gate coordinates of every atom. The shift
-        returned to is the one for which the sum of squared distances between matched atoms is least, the matching
-        being optimal too (alternated from every pairing of a fitted with a reference atom). Other gates have no
-        gauge: ``theta`` comes back unchanged.
-
-        Takes ``theta`` (..., N, P), ``reference`` (N*, P).
+        The softmax gate does not change when one vector is added to the gate coordinates of every atom. The shift is
+        the one for which the sum of squared distances between matched atoms is least, the matching being optimal too
+        (alternated from every pairing of a fitted with a reference atom). Other gates have no gauge: ``theta`` comes
+        back unchanged.
         """
         if self.gate != "softmax":
             return theta

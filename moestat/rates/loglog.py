@@ -21,7 +21,7 @@ import xarray as xr
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
 from moestat.rates import bends
-from moestat.rates.estimate import Estimate, bootstrap, mean_interval, of_log_means, replicate_slopes
+from moestat.rates.estimate import Estimate, bootstrap, mean_interval, of_log_means, over_replicates, replicate_slopes
 
 DECADE = 10.0
 MIN_SIZES = 4
@@ -139,28 +139,16 @@ def trust(reasons: tuple[str, ...], bend: str) -> str:
 
 @overload
 def fit(
-    values: xr.DataArray,
-    *,
-    over: Hashable,
-    window: tuple[float, float] | None = None,
-    level: float = 0.95,
-    draws: int = 2000,
-    seed: int = 0,
-    replicate: Hashable = "replicate",
-) -> Any: ...
+    values: xr.DataArray, *, over: Hashable, window: tuple[float, float] | None = ..., level: float = ...,
+    draws: int = ..., seed: int = ..., replicate: Hashable = ...,
+) -> Any: ...  # fmt: skip
 
 
 @overload
 def fit(
-    values: npt.ArrayLike,
-    *,
-    over: npt.ArrayLike,
-    window: tuple[float, float] | None = None,
-    level: float = 0.95,
-    draws: int = 2000,
-    seed: int = 0,
-    replicate: Hashable = "replicate",
-) -> RateFit: ...
+    values: npt.ArrayLike, *, over: npt.ArrayLike, window: tuple[float, float] | None = ..., level: float = ...,
+    draws: int = ..., seed: int = ..., replicate: Hashable = ...,
+) -> RateFit: ...  # fmt: skip
 
 
 def fit(
@@ -184,9 +172,9 @@ def fit(
     window : (low, high), optional
         Sizes that are used, both ends included; declare it before looking at the losses.
     level : float, default 0.95
-        Level of the intervals.
+        Of the intervals.
     draws, seed : int
-        Number and seed of the bootstrap draws.
+        Of the bootstrap.
     replicate : str, default "replicate"
         Name of the replicates' dimension of a DataArray.
 
@@ -194,15 +182,7 @@ def fit(
     -------
     RateFit or xarray.Dataset
         A fit that prints as two lines; a Dataset (the columns of :meth:`RateFit.row`) when a DataArray has further
-        dimensions.
-
-    Raises
-    ------
-    TypeError
-        If it is given something else.
-    ValueError
-        If shapes, names or sizes are unusable. A series that is merely too short, too narrow or incomplete raises
-        nothing: its fit is not ``trusted``, with reasons.
+        dimensions. A series that is too short, too narrow or incomplete is not ``trusted``, with reasons.
 
     Examples
     --------
@@ -231,17 +211,10 @@ def fit(
 
 
 def fit_array(
-    values: np.ndarray,
-    sizes: np.ndarray,
-    window: tuple[float, float] | None,
-    level: float,
-    draws: int = 2000,
+    values: np.ndarray, sizes: np.ndarray, window: tuple[float, float] | None, level: float, draws: int = 2000,
     seed: int = 0,
-) -> RateFit:
-    """Fit float64 losses (S, R) at float64 sizes (S,); see :func:`fit`.
-
-    The window is cut out, whole replicates are kept, their slopes averaged.
-    """
+) -> RateFit:  # fmt: skip
+    """Fit float64 losses (S, R) at float64 sizes (S,): cut the window out, keep whole replicates, average slopes."""
     if not 0 < level < 1:
         raise ValueError(f"level is {level}; it must be between 0 and 1")
     if values.ndim != 2 or sizes.ndim != 1 or values.shape[0] != sizes.size:
@@ -293,11 +266,8 @@ def fit_array(
         lower = np.stack([np.ones_like(u), u], axis=1)
         square = u**2 - lower @ np.linalg.lstsq(lower, u**2, rcond=None)[0]
         change = 2 * np.log(10) * (square @ logs) / (square @ square)
-    estimates = []
-    for samples in (each, *(replicate_slopes(x[half], logs[half]) for half in halves), change):
-        mean, se, low, high = map(float, mean_interval(samples, level))
-        estimates.append(Estimate(mean, low, high, se=se))
-    rate, first, last, curvature = estimates
+    both = (replicate_slopes(x[half], logs[half]) for half in halves)
+    rate, first, last, curvature = (over_replicates(samples, level) for samples in (each, *both, change))
     local, local_se, *_ = mean_interval(np.diff(logs, axis=0) / np.diff(x)[:, None], level)
     turn = ""
     if (curvature.low > 0 or curvature.high < 0) and abs(curvature.value) >= bends.STILL:
@@ -337,13 +307,7 @@ def arranged(values: xr.DataArray, over: Any, replicate: Hashable) -> xr.DataArr
 
 
 def refuse_other(values: Any, over: Any, call: str) -> None:
-    """Refuse what is no loss, in words.
-
-    Raises
-    ------
-    TypeError
-        It says what is taken, and what was given.
-    """
+    """Refuse what is no loss, by a TypeError that says what is taken, and what was given."""
     if isinstance(values, xr.DataArray):
         return
     takes = f"{call} takes one loss: {TAKES.format(call=call)}"

@@ -69,18 +69,10 @@ class Corpus:
 
 
 def load(path: str | Path = "") -> Corpus:
-    """Read a text.
+    """Read a text: a file (UTF-8), ``enwik8`` or ``text8`` (known by name), or a folder of WikiText; else the plays.
 
-    Parameters
-    ----------
-    path : str or Path
-        A text file (UTF-8), ``enwik8`` or ``text8`` (known by name), or a folder with ``wiki.train.tokens``,
-        ``wiki.valid.tokens`` and ``wiki.test.tokens``. The shipped plays when empty.
-
-    Raises
-    ------
-    CorpusError
-        If the file or folder cannot be read, is empty, truncated, not UTF-8, or too large to be read whole.
+    The folder holds ``wiki.train.tokens``, ``wiki.valid.tokens`` and ``wiki.test.tokens``. A :class:`CorpusError` says
+    what cannot be read, is empty, truncated, not UTF-8, or too large to be read whole.
     """
     if not str(path):
         return _shipped()

@@ -149,19 +149,11 @@ def train(
 
 
 def evaluate(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> float:
-    """Return the mean cross-entropy of a text, in nats per symbol.
+    """Return the mean cross-entropy of a text, in nats per symbol, in the model's evaluation mode.
 
     The text is cut into windows of ``length`` one after the other; each symbol is predicted once, from those before it
-    in its window.
-
-    Parameters
-    ----------
-    model : Decoder
-        Evaluated in its evaluation mode, and left in the mode it was in.
-    text : ndarray, 1-d
-        Symbols; at least ``length`` + 1.
-    limit : int
-        Symbols that are used, from the start; 0 for all. A last window that is not whole is left out.
+    in its window. A last window that is not whole is left out. With a ``limit`` only so many symbols from the start are
+    used.
     """
     device = model.head.device
     count = (min(limit, text.size - 1) if limit else text.size - 1) // length
