@@ -35,9 +35,7 @@ class Fit:
 
     theta: Array  #: (B, N, P), the best end point over the starts.
     loss: Array  #: (B,), half the mean squared residual at ``theta``, without smoothing.
-    #: (B,), the loss that was minimised: with the ReLU's kink smoothed by the last rung of the ladder; equal to
-    #: ``loss`` for the other experts.
-    smoothed_loss: Array
+    smoothed_loss: Array  #: (B,), the loss that was minimised: with the ReLU's kink smoothed by the last rung.
     #: (B,) int, a :class:`moestat.status.Status`; ``CONVERGED`` means that ``decrement`` is below the tolerance and
     #: that no direction of negative curvature leads lower.
     status: Array
@@ -55,13 +53,8 @@ class Fit:
 
     def message(self) -> list[str]:
         """Say for every member how its fit ended, in one sentence."""
-        rows = zip(
-            *(
-                to_numpy(v)
-                for v in (self.status, self.loss, self.gradient, self.decrement, self.min_eigenvalue, self.box_hits)
-            ),
-            strict=True,
-        )
+        names = ("status", "loss", "gradient", "decrement", "min_eigenvalue", "box_hits")
+        rows = zip(*(to_numpy(getattr(self, name)) for name in names), strict=True)
         return [
             f"{Status(int(status)).sentence} Loss {loss:.6g}, projected gradient {gradient:.1e}, Newton decrement "
             f"{decrement:.1e}, smallest free eigenvalue {smallest:.1e}, {hits} coordinates on the box."

@@ -27,6 +27,7 @@ from moestat.arrays import Array, namespace, to_numpy
 from moestat.fit.moments import Problem
 from moestat.fit.second_order import free_coordinates
 from moestat.models import experts, gates
+from moestat.models.blocks import row_blocks, summed
 from moestat.models.regression import Model
 
 ROWS = 2048  #: Samples per chunk. Fixed, so that no result depends on how many candidates are screened together.
@@ -77,46 +78,32 @@ def screen(model: Model, x: Array, y: Array, theta: np.ndarray, atoms: np.ndarra
     return _place(model, atoms, s, matrix, box)
 
 
-def _group(
-    model: Model, x: Array, y: Array, theta: Array, atoms: Array, smooth: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _group(model: Model, x: Array, y: Array, theta: Array, atoms: Array, smooth: float) -> tuple[np.ndarray, ...]:
     """Return C'r (K, E + 1), C'C (K, E + 1, E + 1) and C'T (K, E + 1, p) of some candidates."""
     xp = namespace(x)
     count, base = atoms.shape[0], theta[0, ...]
-    totals: list[np.ndarray] | None = None
-    for first in range(0, x.shape[0], ROWS):
-        part = x[first : first + ROWS, :]
-        f, (g, *turns), (phi, slope), q, e = model._forward(base, part, smooth, 1)
-        u, v = gates.output_slopes(model.gate, g, phi, f, *turns), g * slope
-        tangents = xp.concat(
-            [xp.concat([u[i, None, :] * q, v[i, None, :] * e], axis=0) for i in range(base.shape[0])], axis=0
-        )
-        weight = _new_gates(model, atoms, base, q)
-        new_phi, new_slope = experts.activation(
-            model.expert, atoms[:, model.eta] @ e, tau=smooth, power=model.power, order=1
-        )
-        last = weight * (new_phi - f if model.gate == "softmax" else new_phi)
-        columns = xp.concat([(weight * new_slope)[:, None, :] * e, last[:, None, :]], axis=1)
-        columns, tangents = xp.astype(columns, xp.float32), xp.astype(tangents, xp.float32)
-        residual = xp.astype(y[first : first + ROWS] - f, xp.float32)
-        rows = xp.reshape(columns, (count * columns.shape[1], -1))
+
+    def of_rows(rows: slice) -> tuple[Array, ...]:
+        f, tangents, q, e = model.tangents(base, x[rows, :], tau=smooth)
+        # the gate of every candidate in the presence of the atoms of the fit
+        scores, softmax = atoms[:, : model.gate_size] @ q, model.gate == "softmax"
+        if softmax:
+            scores = scores - log_mass(base[:, : model.gate_size] @ q)
+        weight = gates.gate_values("sigmoid" if softmax else model.gate, scores)
+        h = atoms[:, model.eta] @ e
+        phi, slope = experts.activation(model.expert, h, tau=smooth, power=model.power, order=1)
+        last = weight * (phi - f if softmax else phi)
+        columns = xp.concat([(weight * slope)[:, None, :] * e, last[:, None, :]], axis=1)
+        columns, tangents, residual = (xp.astype(a, xp.float32) for a in (columns, tangents, y[rows] - f))
+        flat = xp.reshape(columns, (count * columns.shape[1], -1))
         products = (
-            xp.reshape(rows @ residual, (count, -1)),
+            xp.reshape(flat @ residual, (count, -1)),
             columns @ xp.matrix_transpose(columns),
-            xp.reshape(rows @ xp.matrix_transpose(tangents), (count, columns.shape[1], -1)),
+            xp.reshape(flat @ xp.matrix_transpose(tangents), (count, columns.shape[1], -1)),
         )
-        double = [to_numpy(a).astype(np.float64) for a in products]
-        totals = double if totals is None else [a + b for a, b in zip(totals, double, strict=True)]
-    assert totals is not None
-    return totals[0], totals[1], totals[2]
+        return tuple(to_numpy(a).astype(np.float64) for a in products)
 
-
-def _new_gates(model: Model, atoms: Array, base: Array, q: Array) -> Array:
-    """Return the gate (K, rows) of every candidate in the presence of the atoms of the fit."""
-    scores = atoms[:, : model.gate_size] @ q
-    if model.gate != "softmax":
-        return gates.gate_values(model.gate, scores)
-    return gates.gate_values("sigmoid", scores - log_mass(base[:, : model.gate_size] @ q))
+    return summed(of_rows(rows) for rows in row_blocks(x.shape[0], ROWS))
 
 
 def log_mass(scores: Array) -> Array:

@@ -33,18 +33,10 @@ _NEGLIGIBLE = math.log(1e-30)
 def squared_hellinger(
     model: GaussianMixture, fitted: Array, truth: Array, x: Array, *, points: int | None = None
 ) -> Array:
-    """Return h^2 between the conditional densities of fitted measures and of the truth, at every input.
+    """Return h^2 between the densities of fits (..., N, P) and of the truth (N*, P), at every input (m, d): (..., m).
 
-    Parameters
-    ----------
-    fitted, truth, x : arrays (..., N, P), (N*, P), (m, d)
-    points : int, optional
-        Grid points per input; by default as many as the module's rule asks for, measure by measure.
-
-    Returns
-    -------
-    array (..., m)
-        NaN for a measure whose smallest standard deviation is so small that it would take more than 8192 points.
+    ``points`` are the grid points per input; by default as many as the module's rule asks for, measure by measure, and
+    NaN for a measure whose smallest standard deviation is so small that it would take more than 8192.
     """
     check_atoms(fitted, model.atom_size, name="fitted")
     check_atoms(truth, model.atom_size, name="truth")

@@ -73,13 +73,9 @@ GAUGES_AT_A_TIME = 24  # whose atoms are merged together, the most promising fir
 
 @takes_float64("fitted", "truth")
 def quotient(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return the quotient loss (see the module's text), (...).
+    """Return the quotient loss (see the module's text), (...), of fits (..., N, P), N >= N*.
 
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P), N* <= N, or (K, N*, P)
-        A list of K measures gives the infimum over it.
+    ``truth`` is (N*, P), or a list (K, N*, P), over which it is the infimum.
     """
     xp = namespace(fitted, truth)
     loss = _softmax if model.gate == "softmax" else _by_atom
@@ -119,8 +115,6 @@ class _Sets:
     """
 
     members: np.ndarray  #: (S, most) int, atoms of each set, filled up with -1.
-    code: np.ndarray  #: (S,) int, sets as bit masks.
-
     left: np.ndarray
     right: np.ndarray
     union: np.ndarray
@@ -144,7 +138,7 @@ def _sets(n: int, most: int) -> _Sets:
     order = np.argsort(union, kind="stable")
     left, right, union = left[order], right[order], union[order]
     start = np.flatnonzero(np.r_[True, union[1:] != union[:-1]])
-    return _Sets(members, code, left, right, union[start], start)
+    return _Sets(members, left, right, union[start], start)
 
 
 def _by_atom(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
@@ -156,9 +150,8 @@ def _by_atom(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     flat = fitted.reshape(-1, n, fitted.shape[-1])
     sets = _sets(n, n - m + 1)
     null = null_distance(flat[..., model.eta], kind)
-    return np.array([_member(*one, cells, model, kind, sets) for one in zip(flat, null, strict=True)]).reshape(
-        fitted.shape[:-2]
-    )
+    losses = [_member(*one, cells, model, kind, sets) for one in zip(flat, null, strict=True)]
+    return np.array(losses).reshape(fitted.shape[:-2])
 
 
 def _member(atoms: np.ndarray, null: np.ndarray, cells: _Truth, model: Model, kind: str, sets: _Sets) -> float:
@@ -207,15 +200,9 @@ def _cell_costs(atoms: np.ndarray, cells: _Truth, model: Model, kind: str, membe
 
 
 def _with_mirror_pair(
-    atoms: np.ndarray,
-    shape: np.ndarray,
-    vectors: np.ndarray,
-    price: np.ndarray,
-    target: np.ndarray,
-    model: Model,
-    kind: str,
-    members: np.ndarray,
-) -> np.ndarray:
+    atoms: np.ndarray, shape: np.ndarray, vectors: np.ndarray, price: np.ndarray, target: np.ndarray, model: Model,
+    kind: str, members: np.ndarray,
+) -> np.ndarray:  # fmt: skip
     """Return the cost (sets,) of a cell of constant gate when two of its atoms form a mirror pair."""
     there = members >= 0
     best = np.full(len(members), np.inf)

@@ -20,7 +20,6 @@ from moestat.doors import takes_float64
 from moestat.fit.moments import Problem
 from moestat.fit.second_order import free_coordinates
 from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, line_of
-from moestat.models import gates
 from moestat.models.regression import Model
 
 SMOOTHING = 0.001  #: Half width of the blend that replaces the ReLU's kink in H, as in the last rung of the fit.
@@ -58,9 +57,9 @@ def sandwich_line(
         _, slope, hessian = Problem(model, len(theta), x[None], y[None], "double").hessian(theta[None], smooth, 1.0)
         gradient += slope[0] * len(x)
         curvature += hessian[0] * len(x)
-        jacobian, residual = _jacobian(model, theta, x, y, smooth)
+        f, jacobian, *_ = model.tangents(theta, x, tau=smooth)
         tangents += jacobian @ jacobian.T
-        spread += (jacobian * (noise_variance + residual**2)) @ jacobian.T
+        spread += (jacobian * (noise_variance + (f - y) ** 2)) @ jacobian.T
     free = free_coordinates(theta.reshape(1, -1), gradient[None] / m, -box, box)[0]
     free &= np.abs(theta.ravel()) < box * (1 - 1e-12)
     h, s, j = (a[np.ix_(free, free)] / m for a in (0.5 * (curvature + curvature.T), spread, tangents))
@@ -71,13 +70,3 @@ def sandwich_line(
     covariance[np.ix_(free, free)] = inverse @ s @ inverse
     spread_of_f = np.trace(covariance[np.ix_(free, free)] @ j)
     return line_of(model, covariance, values, kept, rmse_pseudo=float(np.sqrt(spread_of_f)))
-
-
-def _jacobian(
-    model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, smooth: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivatives of f (N P, rows), atoms in turn, and the residuals f - y (rows,)."""
-    f, (g, *turns), (phi, slope), q, e = model._forward(theta, x, smooth, 1)
-    u, v = gates.output_slopes(model.gate, g, phi, f, *turns), g * slope
-    parts = [np.concatenate([u[i] * q, v[i] * e]) for i in range(len(theta))]
-    return np.concatenate(parts), f - y

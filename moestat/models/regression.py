@@ -133,7 +133,7 @@ class Model:
         return gates.gate_values(self.gate, c)
 
     def gradient(self, theta: Array, x: Array, y: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array]:
-        """Return half the mean squared residual (...) and its gradient (..., N, P), in closed form, without a Jacobian."""
+        """Return half the mean squared residual (...) and its gradient (..., N, P), without ever holding a Jacobian."""
         xp = namespace(theta, x, y)
         n = x.shape[-2]
         loss = grad = None
@@ -147,6 +147,13 @@ class Model:
             loss = half if loss is None else loss + half
             grad = piece if grad is None else grad + piece
         return loss / n, grad / n
+
+    def tangents(self, theta: Array, x: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array, Array, Array]:
+        """Return f (n,) of atoms (N, P), its derivatives (N P, n), atoms in turn, and score and expert features."""
+        f, (g, *turns), (phi, slope), q, e = self._forward(theta, x, tau, 1)
+        u, v = gates.output_slopes(self.gate, g, phi, f, *turns), g * slope
+        parts = [part for i in range(theta.shape[0]) for part in (u[i, None, :] * q, v[i, None, :] * e)]
+        return f, namespace(x).concat(parts, axis=0), q, e
 
     def align(self, theta: Array, reference: Array) -> Array:
         """Remove the softmax gauge: shift the gate coordinates of (..., N, P) towards a reference (N*, P).
