@@ -1,24 +1,19 @@
-r"""Maximum likelihood for competition-gated Gaussian mixtures of experts, many replicates and starts at once.
+"""Maximum likelihood for competition-gated Gaussian mixtures of experts, many replicates and starts at once.
 
-The choice of the winners makes the likelihood discontinuous and full of local maxima. Three stages:
+The choice of the winners makes the likelihood discontinuous and full of local maxima. Four stages:
 
-1. all starts, on the first few thousand samples: the choice is smoothed at a temperature that falls step by step,
-   and followed by Adam;
+1. all starts, on the first few thousand samples: the choice is smoothed at a temperature that falls step by step, and
+   followed by Adam;
 2. a trust-region Gauss-Newton method on the score (Berndt, Hall, Hall and Hausman 1974); the best distinct points go
    on to all samples, where the temperature falls once more, from a lower level, down to the hard choice;
 3. local search (:mod:`moestat.fit.local_search`) among the jumps, for which derivatives are blind;
-4. hops: the best point is thrown out by a few standard errors, and the search done again from there, until
-   enough points have come back to it. What is that far away, where the likelihood is lower by a few units, has other
-   samples on the other side of the boundaries, and may come down higher: basin hopping (Wales and Doye 1997) with
-   steps on the scale of the statistical error, pseudo-random, the same for every fit.
+4. hops (basin hopping, Wales and Doye 1997): the best point is thrown out by a few standard errors, pseudo-randomly and
+   the same for every fit, and the search done again from there, until enough points have come back to it. That other
+   starts come to the best point shows little, for they miss its higher neighbours, too.
 
-That another start comes to the best point shows little: the local search ends on one of many peaks, and the highest one
-of a start's surroundings is mostly missed by it, by other starts that come to the same place, too. Points that were
-thrown out and came back are what shows that nothing higher is near.
-
-The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in
-a box; the theory assumes a compact parameter space as well. Where the likelihood jumps, a maximum is not a stationary
-point: ``gradient`` and ``decrement`` of the result vanish for continuous densities only.
+The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in a
+box, as in the theory. Where the likelihood jumps, a maximum is not a stationary point: ``gradient`` and ``decrement``
+of the result vanish for continuous densities only.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 r"""Expectation-maximisation for softmax-gated Gaussian mixtures of experts, a batch of fits at once.
 
-The E step gives the responsibilities. In the M step means and variances have closed forms, by weighted least squares
-on the residuals of the step before (which loses no digits); the gate is a multinomial logistic regression on the
-responsibilities, and maximises :math:`\sum_k \gamma_k'S_k - \sum \log \sum_k e^{\gamma_k'z}` with
-:math:`S_k = \sum r_k z`, so that its Newton steps need no responsibilities. They are damped: no step lowers the
-likelihood. Members that have stopped leave the batch, and no member's numbers depend on the others'.
+In the M step means and variances have closed forms, by weighted least squares on the residuals of the step before
+(which loses no digits); the gate is a multinomial logistic regression on the responsibilities, which enter through
+:math:`S_k = \sum r_k z` alone. Its Newton steps are damped: no step lowers the likelihood.
 
 :func:`expectation_maximisation` is EM as published simulations use it: every start by itself until its steps are small,
 and the best end point counts. It is here to be compared with :mod:`moestat.fit.softmax_mle`. A small step is not a

@@ -3,8 +3,7 @@ r"""What the end points of many starts say: how many minima there are, what may 
 *What may be left.* Boender and Rinnooy Kan (Bayesian stopping rules for multistart global optimization methods,
 Mathematical Programming 37, 1987, 59-80) put a uniform prior on the number K of minima and on the sizes of their
 basins. After S searches from independent starts that ended at W different minima the posterior mean of K is
-W (S - 1) / (S - W - 2). If the depth of a minimum has nothing to do with the size of its basin, the best of the W is
-the best of all with probability W / K, so about
+W (S - 1) / (S - W - 2). If the depth of a minimum has nothing to do with the size of its basin, about
 
 .. math:: 1 - W / E[K] = (W + 1) / (S - 1)
 
@@ -17,12 +16,10 @@ one by O(log n / n): the basic inequality of least squares,
 .. math::
     \|f_{\hat G} - f_*\|_n^2 \le 2 \langle \varepsilon, f_{\hat G} - f_* \rangle_n + \delta_n,
 
-keeps its rate sqrt(log n / n) whenever the excess delta_n is of the order of its square. So a claim on the rate of a
-loss must hold on the whole set of such points, and two widths of it are looked at: :math:`\delta_n = v \log n / n`, the
-order itself with the noise variance as the only constant, and :math:`\delta_n = v p / n`, p parameters, which is the
-excess of the truth over the minimum in a regular model, hence the radius of a confidence set for f (the entropy of
-p parameters puts the factor p into the theorem's own constant). In units of the residual sum of squares: v log n and
-v p.
+keeps its rate as long as delta_n is of that order. So a claim on the rate of a loss must hold on the whole set of such
+points, and two widths of it are looked at, in units of the residual sum of squares: v log n, the order itself with the
+noise variance as the only constant, and v p, p parameters, the excess of the truth over the minimum in a regular model,
+hence the radius of a confidence set for f.
 """
 
 from __future__ import annotations

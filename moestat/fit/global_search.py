@@ -1,24 +1,20 @@
-r"""The least-squares estimator as the theorems define it: the lowest of many local minima, with a record of the search.
+"""The least-squares estimator as the theorems define it: the lowest of many local minima, with a record of the search.
 
-Least squares over at most N atoms means the argmin. The loss of an over-specified or misspecified mixture has many
-local minima, which differ in what the atoms that the truth does not need fit of the noise (or of the wrong gate); one
-start near the truth ends at one of them. Here many starts compete for each data set:
+The loss of an over-specified or misspecified mixture has many local minima, which differ in what the atoms that the
+truth does not need fit of the noise (or of the wrong gate). Here many starts compete for each data set:
 
 1. the *local* estimator's own starts are fitted to the end; they are the yardstick;
 2. starts near every known minimiser, random draws, and smaller fits with one atom more, put in where a score statistic
    says that it pays (:mod:`moestat.fit.screening`), are *raced*: a few Newton steps, on a part of the rows where there
    are many, then the better ones a few more; the survivors are fitted to the end on all rows;
 3. rounds of replacements follow: the atom that the best fit needs least is taken out, and another put in, as in the
-   split-and-merge moves of Ueda, Nakano, Ghahramani, Hinton (SMEM algorithm for mixture models, Neural Computation 12,
-   2000) and in the insertion steps of the sliding Frank-Wolfe algorithm (Denoyelle, Duval, Peyre, Soubies, The sliding
-   Frank-Wolfe algorithm and its application to super-resolution microscopy, Inverse Problems 36, 2019).
+   split-and-merge moves of Ueda et al. (SMEM, Neural Computation 12, 2000) and the insertion steps of the sliding
+   Frank-Wolfe algorithm (Denoyelle et al., Inverse Problems 36, 2019).
 
 The search stops when ``agree`` of its fits, from independent starts, have ended at the best minimum and a round of
 replacements has not led lower, and otherwise when its budget is spent. Nothing proves that the result is the global
 minimum; how often the best was found, how many minima there are and what may be left (:mod:`moestat.fit.end_points`)
-are part of the result.
-
-The same search serves samples and populations (quadrature points with noiseless responses).
+are part of the result. Populations (quadrature points with noiseless responses) are searched like samples.
 """
 
 from __future__ import annotations

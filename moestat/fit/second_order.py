@@ -1,11 +1,9 @@
-r"""Second-order minimisation in a box, many problems at once: the loop, and how a step is judged.
+"""Second-order minimisation in a box, many problems at once: the loop, and how a step is judged.
 
 At its point every problem has a loss, a gradient and a curvature (:class:`Gram`). A :class:`Method` says how near that
-point is to a minimum and proposes a step; the step is cut off at the box, and made where the loss falls by a share of
-what the quadratic model promised for it. Methods differ in what keeps a step short:
-:mod:`moestat.fit.levenberg_marquardt` damps, :mod:`moestat.fit.trust_region` bounds its length. Acceptance and end are
-per member, and a member that has finished leaves the batch, so that no member's numbers depend on the others'.
-
+point is to a minimum and proposes a step, which is cut off at the box and made where the loss falls by a share of what
+the quadratic model promised. :mod:`moestat.fit.levenberg_marquardt` damps the steps, :mod:`moestat.fit.trust_region`
+bounds their length. Acceptance and end are per member, and a member that has finished leaves the batch.
 :mod:`moestat.fit.descent`, which changes its problem on the way, judges and damps its steps by the same functions.
 
 Sources: Bertsekas, "Projected Newton methods for optimization problems with simple constraints" (1982), for the box;

@@ -1,20 +1,17 @@
-"""New starts for over-fitted mixtures of experts with softmax gates: experts put in, or cut in two.
+"""New starts for over-fitted mixtures of experts with softmax gates, for one-dimensional inputs.
 
 The likelihood of a mixture with more experts than the truth has many maxima, which differ in what the spare expert
 fits. Two ways lead from a point that is known to others:
 
-*Insert* (:func:`inserted_starts`, one-dimensional inputs): splits of experts that are there rarely come near the few
-samples that a spare expert fits. Here hundreds of candidates for one more expert are tried, each a line through two
-samples of which the others fit one badly, or near another expert's line, with a variance, a slope of its gate and a few
-heights of it. Their likelihoods need one pass over the samples and no derivative. The best of them go up by EM in the
-new expert alone, the others held, since a line through two samples says little of the height that it leads to; the best
-few that differ are starts. Source: greedy insertion as in Verbeek, Vlassis, Kröse, "Efficient greedy learning of
-Gaussian mixture models" (Neural Computation, 2003), here with softmax gates.
+*Insert* (:func:`inserted_starts`): splits rarely come near the few samples that a spare expert fits. Hundreds of
+candidates for one more expert are tried, each a line through two samples of which the others fit one badly, or near
+another expert's line, with a variance, a slope of its gate and a few heights of it. The best of them go up by EM in the
+new expert alone; the best few that differ are starts. Source: greedy insertion as in Verbeek, Vlassis, Kröse,
+"Efficient greedy learning of Gaussian mixture models" (Neural Computation, 2003), here with softmax gates.
 
-*Cut* (:func:`cut_starts`, one-dimensional inputs): an expert that is cut at one input is a maximum of its own for
-nearly every input, as a steep gate moves past a sample only downhill; and of most of them no step of EM and no
-candidate comes near, since both halves have nearly the line of the whole. But for a cut with the gate's steepest slope
-the two best lines are weighted regressions, so that all cuts of an expert are tried in one pass over sums of moments.
+*Cut* (:func:`cut_starts`): an expert that is cut at one input is a maximum of its own for nearly every input, which no
+step of EM and no candidate comes near, since both halves have nearly the line of the whole. With the gate's steepest
+slope the two best lines are weighted regressions, so that all cuts are tried in one pass over sums of moments.
 """
 
 from __future__ import annotations

@@ -2,28 +2,25 @@ r"""The numerical identifiability check of an expert under a sigmoid gate.
 
 The theory asks whether derivatives of :math:`F = \sigma(x'Ax + b'x + c) E(x, \eta)` are linearly independent functions
 of x (see :mod:`moestat.identify.families`). They are evaluated at many points and at parameters drawn at random; an
-exact dependency shows as a singular value at rounding level, many orders below the others, and its null vector is a
-partial differential equation of F. The best conditioned of several draws counts, because independence at one set of
-parameters is independence at almost all of them. Analytic functions are independent on the cube if and only if they
-are on any larger one, where the numbers are better conditioned; piecewise experts have their kinks inside the cube.
+exact dependency shows as a singular value at rounding level, and its null vector is a partial differential equation of
+F. The best conditioned of several draws counts, because independence at one set of parameters is independence at almost
+all of them. Smooth experts are looked at on a cube larger than [-1, 1]^d, where the numbers are better conditioned.
 
 What the definitions leave to the reader is reported, not decided in silence.
 
-* *Which relations do harm.* Some functions of Definition 1 coincide for every expert: at (A, b) = 0 the derivative in A
-  and the second one in b are proportional, F_A(0) ~ F_{b b}(0), which is the first equation of (8); for
-  every phi(a'x + beta), F_{b beta}(0) ~ F_a(0), the third. Printed literally, nothing is strongly identifiable under
-  the fully quadratic score. A relation does harm when its second-order part is positive semidefinite (see
-  :mod:`moestat.identify.positivity`): the first does (two atoms with b = t and -t and A of order t^2 change f by
-  t^3 only, whatever the expert, so no n^(-1/4) for b follows), the second does not. The verdict "strong" means that
-  no harmful relation exists; ``strong_but_for_gate`` says whether the gate's own relations are the only ones.
-* *Generic or any distinct parameters.* The verdict is at generic parameters. ``configurations`` holds special ones
-  that the printed "any distinct parameters" includes: opposite gates with one expert break independence for every
-  expert, since sigmoid(s) + sigmoid(-s) = 1; one gate with colinear experts breaks it for ReLU and linear experts,
-  which then split exactly. Where one fails, the population minimiser of an over-specified fit may be a continuum.
+* *Which relations do harm.* Some functions of Definition 1 coincide for every expert: F_A(0) ~ F_{b b}(0), the first
+  equation of (8), and for every phi(a'x + beta) F_{b beta}(0) ~ F_a(0), the third. Printed literally, nothing is
+  strongly identifiable under the fully quadratic score. A relation does harm when its second-order part is positive
+  semidefinite (:mod:`moestat.identify.positivity`): the first does (two atoms with b = t and -t and A of order t^2
+  change f by t^3 only, whatever the expert, so no n^(-1/4) for b follows), the second does not. The verdict "strong"
+  means that no harmful relation exists; ``strong_but_for_gate`` whether the gate's own are the only ones.
+* *Generic or any distinct parameters.* The verdict is at generic parameters. ``configurations`` holds special ones that
+  the printed "any distinct parameters" includes: opposite gates with one expert break independence for every expert,
+  since sigmoid(s) + sigmoid(-s) = 1; one gate with colinear experts breaks it for ReLU and linear experts, which then
+  split exactly.
 * *Order zero.* The proof of Theorem 1 needs E itself, the weight error, among the functions, so it is included;
   Definition 1 lists the orders 1 and 2 alone (``order_zero``). With it an expert that has Euler's identity
-  eta'E_eta = p E (ReLU, polynomials, anything with an outer scale) has a harmful relation: the weight is traded against
-  the length of eta. GELU has a harmless one, as it solves h^2 phi'' + (h^3 - 2h) phi' + (2 - h^2) phi = 0.
+  eta'E_eta = p E (ReLU, polynomials, anything with an outer scale) has a harmful relation.
 
 Hence some verdicts differ from the examples in "sigmoid-attention", section 4; the relations say why.
 """
