@@ -6,8 +6,8 @@ from scipy import special
 
 from moestat.identify import identify
 from moestat.identify.derivatives import numerical, two_layer
+from moestat.identify.evaluate import distance_to_harm
 from moestat.identify.families import Label
-from moestat.identify.positivity import distance_to_harm
 from moestat.losses import voronoi
 from moestat.models.regression import Model
 

@@ -65,6 +65,14 @@ class Data:
         for rows in row_blocks(self.n):
             yield xp.take(self.features[:, :, rows], replicate, axis=0), xp.take(self.y[:, rows], replicate, axis=0)
 
+    def means(self, of_chunk: Callable[..., tuple[Array, ...]], free: Array, replicate: Array) -> list[Array]:
+        """Return the means over samples of what ``of_chunk`` sums up, of fits (M, p) on their replicates (M,)."""
+        parts = []
+        for block in member_blocks(free.shape[0], 4 * min(self.n, 2048), free):
+            sums = summed(of_chunk(free[block, :], *chunk) for chunk in self.chunks(replicate[block]))
+            parts.append(tuple(part / self.n for part in sums))
+        return [namespace(free).concat(part) for part in zip(*parts, strict=True)]
+
 
 class Slopes(NamedTuple):
     """Log-densities (..., n), and their derivatives (..., k, n) in the experts' W'features and log-variances."""
@@ -150,19 +158,12 @@ def gradients(model: Competition, data: Data, owner: Array, temperature: float) 
     """Return the function that gives the gradients (M, k P) of the mean log-density of M fits of their owners."""
     xp = namespace(owner)
 
-    def gradient(free: Array) -> Array:
-        parts = []
-        for block in member_blocks(free.shape[0], 4 * min(data.n, 2048), free):
-            total: Array = 0.0
-            for features, y in data.chunks(owner[block]):
-                at = slopes(model, free[block, :], features, y, temperature)
-                weights = xp.matmul(at.through, xp.matrix_transpose(features))
-                part = xp.concat([weights, xp.sum(at.log_variance, axis=-1)[..., None]], axis=-1)
-                total = total + part
-            parts.append(xp.reshape(total / data.n, (-1, free.shape[-1])))
-        return xp.concat(parts)
+    def of_chunk(free: Array, features: Array, y: Array) -> tuple[Array]:
+        at = slopes(model, free, features, y, temperature)
+        weights = xp.matmul(at.through, xp.matrix_transpose(features))
+        return (xp.concat([weights, xp.sum(at.log_variance, axis=-1)[..., None]], axis=-1),)
 
-    return gradient
+    return lambda free: xp.reshape(data.means(of_chunk, free, owner)[0], free.shape)
 
 
 def likelihood_problem(
@@ -183,11 +184,7 @@ def likelihood_problem(
         return xp.sum(at.log_density, axis=-1), xp.sum(score, axis=-1), square
 
     def problem(free: Array, members: Array) -> Gram:
-        replicate, parts = xp.take(owner, members), []
-        for block in member_blocks(free.shape[0], 4 * min(data.n, 2048), free):
-            sums = summed(of_chunk(free[block, :], *chunk) for chunk in data.chunks(replicate[block]))
-            parts.append(tuple(part / data.n for part in sums))
-        value, gradient, gram = (xp.concat(part) for part in zip(*parts, strict=True))
+        value, gradient, gram = data.means(of_chunk, free, xp.take(owner, members))
         return Gram(shift - value, -gradient, gram)
 
     return problem

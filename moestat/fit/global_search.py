@@ -133,7 +133,7 @@ def global_search(
     run.finish(np.clip(local, -box, box), run.register("local", len(local)))
     before = float("inf")
     for round_ in range(1 + budget.rounds):
-        if round_ > 1 and run.agreed and not run.lowered(before):
+        if round_ > 1 and run.found >= budget.agree and not run.lowered(before):
             break
         before = float(run.loss.min())
         kind = "insert" if round_ == 0 else "replace"
@@ -228,25 +228,20 @@ class _Run:
         """The lowest end point."""
         return self.fits[int(np.argmin(self.loss))]
 
-    @property
-    def independent(self) -> np.ndarray:
-        """Which end points come from independent starts: replacements descend from the best fit."""
-        return np.array([kind != "replace" for kind in self.kinds])
-
     def minima(self, which: np.ndarray | slice = slice(None)) -> end_points.Minima:
         """Sort some end points by minimum."""
         loss = self.loss
         return end_points.minima(loss[which], end_points.tolerance_of(float(loss.min()), self.n, self.variance))
 
     @property
+    def independent(self) -> np.ndarray:
+        """Which end points come from independent starts: replacements descend from the best fit."""
+        return np.array([kind != "replace" for kind in self.kinds])
+
+    @property
     def found(self) -> int:
         """How many independent starts have ended at the best minimum."""
         return int(np.sum((self.minima().label == 0) & self.independent))
-
-    @property
-    def agreed(self) -> bool:
-        """Whether the best minimum was reached as often as asked for."""
-        return self.found >= self.budget.agree
 
     def lowered(self, before: float) -> bool:
         """Whether the best loss has fallen below ``before`` by more than what tells two minima apart."""
@@ -270,6 +265,6 @@ class _Run:
             distinct=len(self.minima().count),
             lower_left=self.minima(self.independent).lower_left,
             gain=float(2.0 * self.n * (loss[local].min() - loss[winner])) if np.isfinite(loss[winner]) else np.nan,
-            agreed=self.agreed,
+            agreed=self.found >= self.budget.agree,
             steps=self.steps,
         )

@@ -21,7 +21,7 @@ from moestat.arrays import Array, namespace
 from moestat.fit import active_set
 from moestat.fit.competition_likelihood import Data, Slopes, hard_log_density, likelihood_problem, scores, slopes
 from moestat.fit.contest import Space
-from moestat.fit.second_order import Gram, Problem
+from moestat.fit.second_order import Gram
 from moestat.models.blocks import member_blocks
 from moestat.models.competition import Competition
 from moestat.models.gaussian import Components, log_joint, log_sum_exp
@@ -60,12 +60,7 @@ class _Batch(active_set.Rows):
 
 
 def local_search(
-    model: Competition,
-    data: Data,
-    owner: Array,
-    free: Array,
-    space: Space,
-    max_rounds: int = 120,
+    model: Competition, data: Data, owner: Array, free: Array, space: Space, max_rounds: int = 120
 ) -> Searched:
     """Improve M fits by small random moves; arguments as in :func:`competition_likelihood.likelihood_problem`."""
     xp = namespace(free)
@@ -77,27 +72,20 @@ def local_search(
 
     def step(batch: _Batch) -> _Batch:
         noise = _noise(rng, model, batch.free, data.n)
-        moved = batch.free + _best_move(model, data, batch.replicate, batch.free, batch.at, noise)
-        return _moved(problem, batch, space.clip(moved), data.n)
+        moved = space.clip(batch.free + _best_move(model, data, batch.replicate, batch.free, batch.at, noise))
+        at, trial = batch.at, problem(moved, batch.members)
+        better, gained = trial.loss < at.loss, data.n * (at.loss - trial.loss) > GAINED
+        return replace(
+            batch,
+            free=xp.where(better[:, None], moved, batch.free),
+            at=trial.where(better, at),
+            idle=xp.where(gained, xp.zeros_like(batch.idle), batch.idle + 1),
+            rounds=batch.rounds + 1,
+        )
 
     members = xp.arange(free.shape[0], dtype=xp.int64)
     none = xp.zeros_like(members)
     return active_set.run(_Batch(members, owner, free, problem(free, members), none, none), ended, _result, step)
-
-
-def _moved(problem: Problem, batch: _Batch, moved: Array, n: int) -> _Batch:
-    """Return the fits after a round, moved where that is a gain."""
-    xp = namespace(moved)
-    at, trial = batch.at, problem(moved, batch.members)
-    better = trial.loss < at.loss
-    gained = n * (at.loss - trial.loss) > GAINED
-    return replace(
-        batch,
-        free=xp.where(better[:, None], moved, batch.free),
-        at=trial.where(better, at),
-        idle=xp.where(gained, xp.zeros_like(batch.idle), batch.idle + 1),
-        rounds=batch.rounds + 1,
-    )
 
 
 def _result(batch: _Batch, rows: Array) -> Searched:

@@ -4,16 +4,17 @@ The theory asks whether derivatives of :math:`F = \sigma(x'Ax + b'x + c) E(x, \e
 of x (see :mod:`moestat.identify.families`). They are evaluated at many points and at parameters drawn at random; an
 exact dependency shows as a singular value at rounding level, and its null vector is a partial differential equation of
 F. The best conditioned of several draws counts, because independence at one set of parameters is independence at almost
-all of them. Smooth experts are looked at on a cube larger than [-1, 1]^d, where the numbers are better conditioned.
+all of them. The points fill a cube larger than [-1, 1]^d, on which analytic functions are independent if and only if
+they are on that one, and where the numbers are better conditioned; the kinks of piecewise experts lie inside.
 
 What the definitions leave to the reader is reported, not decided in silence.
 
 * *Which relations do harm.* Some functions of Definition 1 coincide for every expert: F_A(0) ~ F_{b b}(0), the first
   equation of (8), and for every phi(a'x + beta) F_{b beta}(0) ~ F_a(0), the third. Printed literally, nothing is
   strongly identifiable under the fully quadratic score. A relation does harm when its second-order part is positive
-  semidefinite (:mod:`moestat.identify.positivity`): the first does (two atoms with b = t and -t and A of order t^2
-  change f by t^3 only, whatever the expert, so no n^(-1/4) for b follows), the second does not. The verdict "strong"
-  means that no harmful relation exists; ``strong_but_for_gate`` whether the gate's own are the only ones.
+  semidefinite (:func:`moestat.identify.evaluate.distance_to_harm`): the first does (two atoms with b = t and -t and A
+  of order t^2 change f by t^3 only, whatever the expert, so no n^(-1/4) for b follows), the second does not. The
+  verdict "strong" means that no harmful relation exists; ``strong_but_for_gate`` whether the gate's own are all.
 * *Generic or any distinct parameters.* The verdict is at generic parameters. ``configurations`` holds special ones that
   the printed "any distinct parameters" includes: opposite gates with one expert break independence for every expert,
   since sigmoid(s) + sigmoid(-s) = 1; one gate with colinear experts breaks it for ReLU and linear experts, which then
@@ -36,7 +37,7 @@ from moestat.identify.derivatives import NAMES, Function, Parametric
 from moestat.identify.derivatives import numerical as numerical_expert
 from moestat.identify.derivatives import two_layer as two_layer_expert
 from moestat.identify.evaluate import Evaluator, Placement
-from moestat.identify.result import HARM, Identification
+from moestat.identify.relations import HARM, Identification
 
 _GENERIC = (Placement(), Placement(gate=1, eta=1))
 _SPECIAL = {

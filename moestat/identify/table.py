@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from moestat.identify.check import identify
-from moestat.identify.relations import Relation
-from moestat.identify.result import Identification
+from moestat.identify.relations import Identification, Relation
 
 BLOCKS = {"full": ("A", "b", "c", "eta"), "partial": ("A", "c", "eta"), "linear": ("b", "c", "eta")}
 """The blocks of an atom by score; eta are the expert's parameters."""
