@@ -54,7 +54,8 @@ def run(
             finished.append((xp.take(members, rows), result(examined, rows)))
             members = xp.take(members, rest)
             if members.shape[0] == 0:
-                return in_order(finished)
+                order = xp.argsort(xp.concat([positions for positions, _ in finished]))
+                return take(concatenate([part for _, part in finished]), order)  # type: ignore[no-any-return]
             examined = examined.take(rest)
         batch = step(examined)
 
@@ -66,14 +67,6 @@ def take(value: Any, rows: Array) -> Any:
     if hasattr(value, "take"):
         return value.take(rows)
     return _rebuilt(value, [take(part, rows) for part in _values(value)])
-
-
-def in_order(finished: list[tuple[Array, R]]) -> R:
-    """Join the results of members, given with their positions at the start, in the order of these positions."""
-    xp = namespace(finished[0][0])
-    order = xp.argsort(xp.concat([members for members, _ in finished]))
-    results: R = take(concatenate([part for _, part in finished]), order)
-    return results
 
 
 def concatenate(parts: list[R]) -> R:
@@ -113,11 +106,6 @@ def spread(new: Array, where: Array) -> Array:
     """Return the booleans ``new`` at the members in ``where`` and False elsewhere."""
     xp = namespace(where)
     return put(xp.zeros(where.shape, dtype=xp.bool), new, where)
-
-
-def merge(state: State, some: State, where: Array) -> State:
-    """Return ``state`` with the members in ``where`` replaced by ``some``."""
-    return {name: put(value, some[name], where) for name, value in state.items()}
 
 
 def coded(like: Array, otherwise: int, *marks: tuple[Array, int]) -> Array:

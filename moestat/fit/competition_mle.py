@@ -27,8 +27,7 @@ from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
 from moestat.fit import active_set
 from moestat.fit.competition_likelihood import Data, gradients, likelihood_problem, pack, unpack
-from moestat.fit.contest import Pool, Space, distinct
-from moestat.fit.likelihood import LikelihoodFit, check_problem, check_settings
+from moestat.fit.likelihood import LikelihoodFit, Pool, Space, check_problem, check_settings, distinct
 from moestat.fit.linalg import symmetric_eigen
 from moestat.fit.local_search import Searched, left_to_gain, local_search
 from moestat.fit.second_order import Gram, free_coordinates, hits

@@ -19,8 +19,7 @@ import numpy as np
 from moestat.arrays import Array
 from moestat.fit import compiled, vector_code
 from moestat.fit import compiled_forward as forward
-from moestat.fit.moments import Precision, Problem
-from moestat.fit.monomials import layout, monomial_index
+from moestat.fit.moments import Precision, Problem, layout, monomial_index
 from moestat.fit.panels import ROWS, places, room_for_sums, whole, zeros
 from moestat.models import experts, gates
 from moestat.models.regression import Model

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from moestat.arrays import Array, namespace
 from moestat.fit import active_set
-from moestat.fit.active_set import State, merge, put, spread, take
+from moestat.fit.active_set import State, put, spread, take
 from moestat.fit.certificate import certify
 from moestat.fit.linalg import damped_solve
 from moestat.fit.moments import Problem
@@ -92,7 +92,8 @@ def _examine(batch: _Batch, settings: Settings) -> tuple[_Examined, Array]:
     leaving = xp.nonzero(leave)[0]
     if leaving.shape[0] > 0:
         some, allowed = _try_to_leave(_restrict(batch.problem, leaving), take(state, leaving), settings)
-        state, done = merge(state, some, leave), spread(allowed, leave)
+        state = {name: put(value, some[name], leave) for name, value in state.items()}
+        done = spread(allowed, leave)
     return _Examined(_Batch(batch.members, batch.problem, state), step, small, leave), done
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from moestat.arrays import Array, namespace
 from moestat.fit import active_set
 from moestat.fit.competition_likelihood import Data, Slopes, hard_log_density, likelihood_problem, scores, slopes
-from moestat.fit.contest import Space
+from moestat.fit.likelihood import Space
 from moestat.fit.second_order import Gram
 from moestat.models.blocks import member_blocks
 from moestat.models.competition import Competition

@@ -19,8 +19,7 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit.contest import distinct
-from moestat.fit.likelihood import LikelihoodFit
+from moestat.fit.likelihood import LikelihoodFit, distinct
 from moestat.fit.search_starts import without_one
 from moestat.fit.softmax_mle import maximum_likelihood, rough_maxima
 from moestat.fit.softmax_starts import cut_starts, inserted_starts

@@ -20,9 +20,8 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit.contest import Pool, Space, distinct
 from moestat.fit.em import em
-from moestat.fit.likelihood import LikelihoodFit, check_problem, check_settings
+from moestat.fit.likelihood import LikelihoodFit, Pool, Space, check_problem, check_settings, distinct
 from moestat.fit.second_order import Ends
 from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
 from moestat.models.softmax_gaussian import SoftmaxGaussian

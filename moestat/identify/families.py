@@ -97,12 +97,7 @@ def family(
                     in_gate = [i for i in index if i < len(gate_part)]
                     in_eta = [i - len(gate_part) for i in index if i >= len(gate_part)]
                     left = sigma[len(in_gate)] * np.prod(features[:, in_gate], axis=1)
-                    columns.append(left * _expert(jet, in_eta))
+                    derivatives = (jet.value, jet.first, jet.second)[len(in_eta)]
+                    columns.append(left * derivatives[:, *in_eta])
                     labels.append(Label(tuple(own[i] for i in index), k, zero))
     return np.stack(columns, axis=1), labels
-
-
-def _expert(jet: Jet, index: list[int]) -> np.ndarray:
-    if not index:
-        return jet.value
-    return jet.first[:, index[0]] if len(index) == 1 else jet.second[:, index[0], index[1]]

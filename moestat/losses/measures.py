@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
+from moestat.losses.comparison import cells_of
 from moestat.losses.matching import paired
 from moestat.models.competition import Competition
 from moestat.models.gaussian import check_atoms
@@ -26,14 +27,6 @@ RBAR = {1: 1.0, 2: 4.0, 3: 6.0}
 """The exponent rbar of a cell by its number of atoms. For four and more only rbar >= 7 is known; 7 is used."""
 
 _SHIFT_STEPS = 200
-
-
-def _cells(square: Array) -> tuple[Array, Array]:
-    """Return which fitted atom is in the cell of which true one, (..., N, N*) of 0 and 1, and the cells' sizes."""
-    xp = namespace(square)
-    nearest = xp.argmin(square, axis=-1)
-    member = xp.astype(nearest[..., None] == xp.arange(square.shape[-1], dtype=nearest.dtype), square.dtype)
-    return member, xp.sum(member, axis=-2)
 
 
 def _norm(fitted: Array, truth: Array, part: slice) -> Array:
@@ -63,7 +56,7 @@ def competition_losses(fitted: Array, truth: Array, model: Competition) -> dict[
         raise ValueError(f"D needs K <= k*, but K is {model.active} and truth holds {truth.shape[0]} experts")
     xp = namespace(fitted, truth)
     weights, variances = _norm(fitted, truth, model.w), _norm(fitted, truth, model.variance)
-    member, size = _cells(weights**2 + variances**2)
+    _, member, size = cells_of(weights**2 + variances**2)
 
     def largest(cost: Array) -> Array:
         sums = xp.sort(xp.sum(cost * member, axis=-2), axis=-1, descending=True)
@@ -83,43 +76,31 @@ def competition_losses(fitted: Array, truth: Array, model: Competition) -> dict[
 
 @takes_float64("fitted", "truth")
 def softmax_losses(fitted: Array, truth: Array, model: SoftmaxGaussian) -> dict[str, Array]:
-    r"""Return every distance of a softmax-gated mixture to the truth.
+    r"""Return every distance of a softmax-gated mixture (..., N, P) to the truth (N*, P), N* <= N, each (...).
 
     .. math::
         D_1 = \inf_{t} \sum_j \Big| \sum_{i \in A_j} e^{c_i} - e^{c^*_j} \Big| + \sum_j \sum_{i \in A_j} e^{c_i}
         \big( \|\Delta b\| + \|\Delta a\| + |\Delta\beta| + |\Delta v| \big)
 
     and D2 with the powers rbar of ||db|| and |dbeta|, rbar / 2 of ||da|| and |dv| in cells with two atoms or more,
-    rbar(2) = 4, rbar(3) = 6.
+    rbar(2) = 4, rbar(3) = 6. ``matched``: the least sum over one-to-one pairings of the norms of the errors of (c, b),
+    a, beta, v, gates shifted together by the least-squares shift of the pairing. ``<block>_<kind>`` for the blocks b,
+    a, beta, v and the kinds over (cells with two atoms or more) and exact (with one): sums of the norms of the block's
+    errors over the atoms in such cells, in the gauge of the pairing, and ``mass_<kind>``: sums of | sum of e^c in the
+    cell - e^c* |, the fitted weights scaled to the total of the true ones; a sum over no cell is 0. ``cells_over``,
+    ``cells_exact``, ``cells_empty``: numbers of such cells.
 
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P), N* <= N
-
-    Returns
-    -------
-    dict of arrays (...)
-        ``D1``, ``D2``; ``matched``: the least sum over one-to-one pairings of the norms of the errors of (c, b), a,
-        beta, v, gates shifted together by the least-squares shift of the pairing. ``<block>_<kind>`` for the blocks
-        b, a, beta, v and the kinds over (cells with two atoms or more) and exact (with one): sums of the norms of the
-        block's errors over the atoms in such cells, in the gauge of the pairing, and ``mass_<kind>``: sums of
-        | sum of e^c in the cell - e^c* |, the fitted weights scaled to the total of the true ones; a sum over no cell
-        is 0. ``cells_over``, ``cells_exact``, ``cells_empty``: numbers of such cells.
-
-    Notes
-    -----
     The infimum over t1 is a convex problem, solved by reweighted least squares and compared with all kinks; given t1,
     that over t0 is piecewise linear in e^t0, and is taken over its kinks. (t0 -> -inf, which sends all fitted weights
-    to zero at the price of the true ones, is not admitted.) Cells are computed in the gauge in which the gates of the
-    best pairing are closest.
+    to zero at the price of the true ones, is not admitted.) Cells are those of the gauge in which the gates of the best
+    pairing are closest.
     """
     _check(fitted, truth, model)
     aligned, matched = _align(fitted, truth, model)
     xp = namespace(fitted, truth)
     places = {"b": model.b, "a": model.a, "beta": model.beta, "v": model.variance}
     blocks = {name: _norm(aligned, truth, part) for name, part in places.items()}
-    member, size = _cells(blocks["b"] ** 2 + blocks["a"] ** 2 + blocks["beta"] ** 2 + blocks["v"] ** 2)
+    _, member, size = cells_of(blocks["b"] ** 2 + blocks["a"] ** 2 + blocks["beta"] ** 2 + blocks["v"] ** 2)
     c = aligned[..., 0]
     # all weights relative to the largest: its common factor is what the scale of D1 and D2 takes up
     weight, true = xp.exp(c - xp.max(c, axis=-1)[..., None]), xp.exp(truth[:, 0])

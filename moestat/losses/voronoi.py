@@ -104,7 +104,7 @@ def L1(fitted: Array, truth: Array, model: Model) -> Array:
         + \sum_{j\,over}\sum_{i\in A_j} (\|\Delta A\|^2 + \|\Delta b\|^2 + \|\Delta\eta\|^2)
         + \sum_{j\,exact}\sum_{i\in A_j} (\|\Delta A\| + \|\Delta b\| + |\Delta c| + \|\Delta\eta\|)
 
-    with w = sigmoid(c) or exp(c). Returns an array (...).
+    with w = sigmoid(c) or exp(c).
     """
     return infimum(_least(_l1), fitted, truth, model)
 
@@ -123,8 +123,6 @@ def L2r(fitted: Array, truth: Array, model: Model, r: float = 1.0) -> Array:
             (\|\Delta A\|^r + \|\Delta b\|^r + \|\Delta a\|^r + |\Delta\beta|^r)
         + \sum_{j\,exact}\sum_{i\in A_j}
             (\|\Delta A\|^r + \|\Delta b\|^r + |\Delta c|^r + \|\Delta a\|^r + |\Delta\beta|^r)
-
-    Returns an array (...).
     """
     if not r >= 1:
         raise ValueError(f"r is {r}; it must be at least 1")
@@ -144,8 +142,6 @@ def L3(fitted: Array, truth: Array, model: Model) -> Array:
 
     .. math::
         \sum_j\sum_{i\in A_j} (\|\Delta A\| + \|\Delta b\| + |\Delta c| + \|\Delta\eta\|)
-
-    Returns an array (...).
     """
     return infimum(_least(_l3), fitted, truth, model)
 
@@ -174,7 +170,7 @@ def Lsm(fitted: Array, truth: Array, model: Model) -> Array:
         + \sum_{|A_j|>1}\sum_{i\in A_j} e^{c_i} (\|\Delta A\|^2 + \|\Delta b\|^2 + \|\Delta\eta\|^2)
         + \sum_{|A_j|=1}\sum_{i\in A_j} e^{c_i} (\|\Delta A\| + \|\Delta b\| + \|\Delta\eta\|)
 
-    Returns an array (...). Unlike the others it sees empty cells, through the first sum.
+    Unlike the others it sees empty cells, through the first sum.
     """
     if model.gate != "softmax":
         raise ValueError(f"Lsm is a loss of softmax gates; the gate is {model.gate!r}")

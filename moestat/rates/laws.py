@@ -29,8 +29,8 @@ class LawComparison:
     #: Gaussian log likelihood of the power law minus that of the log law, for the mean log losses with one common
     #: variance; positive favours the power law.
     log_likelihood_ratio: float
-    #: p_power, p_log: p-value of each law being right: t-test over replicates of the other law's direction (R - 1
-    #: degrees of freedom), valid however the sizes share their data.
+    #: P-values of each law being right: t-tests over replicates of the other law's direction, valid however the sizes
+    #: share their data.
     p_power: float
     p_log: float
     #: Chance that the likelihood picks the right one of the two fitted laws at this spread, grid and number of
@@ -63,12 +63,7 @@ def compare_laws(
 ) -> LawComparison:
     """Compare a power law with a log law on losses (S, R) at sizes ``over`` (S,), all above 1.
 
-    Parameters
-    ----------
-    values, over, window, level
-        As in :func:`moestat.rates.fit`, arrays only.
-    draws, seed : int
-        Number and seed of the simulated curves behind ``probability_correct``.
+    Otherwise as :func:`moestat.rates.fit`; ``draws`` curves are simulated for ``probability_correct``.
     """
     losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
     line = fit_array(losses, sizes, window, level)

@@ -14,7 +14,7 @@ from moestat.fit.competition_likelihood import (
     unpack,
 )
 from moestat.fit.competition_mle import maximum_likelihood
-from moestat.fit.contest import Space
+from moestat.fit.likelihood import Space
 from moestat.fit.local_search import local_search
 from moestat.models import gaussian
 from moestat.models.competition import EXPERTS, Competition

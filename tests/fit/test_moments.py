@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from moestat.fit.moments import Problem, rows_per_chunk
-from moestat.fit.monomials import monomials
+from moestat.fit.moments import Problem, monomials, rows_per_chunk
 from moestat.models.experts import EXPERTS
 from moestat.models.gates import GATES, SCORES, output_slopes, score_features
 from moestat.models.regression import Model

@@ -3,8 +3,8 @@ import pytest
 import scipy.optimize
 from scipy.special import logsumexp
 
-from moestat.fit.contest import SAME, distinct
 from moestat.fit.em import em, expectation_maximisation
+from moestat.fit.likelihood import SAME, distinct
 from moestat.fit.softmax_global import global_maximum
 from moestat.fit.softmax_likelihood import (
     join,
