@@ -25,7 +25,7 @@ from moestat import streams
 from moestat.study import load
 from moestat.training.corpus import load as load_text
 from studies.compete_smoe.parts.compete_lm import Settings
-from studies.compete_smoe.parts.decoder_sizes import SIZES
+from studies.compete_smoe.parts.decoders import SIZES
 
 STUDIES = (
     "compete_lm",

@@ -26,7 +26,7 @@ import torch
 
 from moestat.training.decoder import Decoder
 from studies.compete_smoe.parts import routers
-from studies.compete_smoe.parts.decoder_sizes import shape_of
+from studies.compete_smoe.parts.decoders import shape_of
 from studies.compete_smoe.parts.expert_bank import ExpertBank
 from studies.compete_smoe.parts.smoe import Competition, SMoE, schedule
 

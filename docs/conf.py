@@ -17,7 +17,6 @@ sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(HERE))
 
 import scale_table  # noqa: E402
-import seed_table  # noqa: E402
 import settings_tables  # noqa: E402
 
 import moestat  # noqa: E402
@@ -52,7 +51,6 @@ for notebook in sorted((ROOT / "studies" / "notebooks").glob("*.ipynb")):
 (HERE / "_made" / "scale.md").write_text(scale_table.page(), encoding="utf-8")
 (HERE / "_made" / "missing.md").write_text(scale_table.missing(), encoding="utf-8")
 (HERE / "_made" / "costs.md").write_text(scale_table.costs(), encoding="utf-8")
-(HERE / "_made" / "seeds.md").write_text(seed_table.page(), encoding="utf-8")
 exclude_patterns.append("_made")
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]

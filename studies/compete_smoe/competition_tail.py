@@ -1,6 +1,13 @@
-"""Competition routing: how often density and parameters are farther off than the bound."""
+"""Competition routing: how often density and parameters are farther off than the bound (compete-smoe, section 4).
 
-import itertools
+Both theorems bound a probability: P(loss > C sqrt(log n / n)) is at most of the order n^-c, for some C and c > 0.
+Truths: four affine experts of `competition_families`, K = k* or K = 2. The paper does not give C; here it is the
+median of loss / sqrt(log n / n) at the smallest size, so that a tail can be seen, and c is fitted to the shares of the
+larger sizes. A c that is not above 0 is nothing against the theorems, which may hold with a larger C; and any loss
+that shrinks like n^(-1/2) passes. In preset `settled` the search for the maximum settles, as a tail of D needs.
+"""
+
+from itertools import product
 
 from moestat import Study
 from moestat.study.rules import function
@@ -19,9 +26,6 @@ study = Study(
 
 study.preset("quick", "100 replicates.", expected="about 80 s on 2 cores", replicates=100, block=25)
 study.preset("paper", "400 replicates.", expected="about 7 minutes on 2 cores", replicates=400, block=25)
-
-# the truth and the sizes of paper
-# the better search; K = k*, where nothing jumps, is in paper
 study.preset(
     "settled",
     "Two winners, with up to twenty rounds of hops, enough for the search to settle; the data sets of paper.",
@@ -34,17 +38,15 @@ study.preset(
     block=25,
 )
 
-study.arm("all", "K = k*", design="affine", active=4)
-study.arm("two", "K = 2", design="affine", active=2)
+CASES = {"all": ("All experts win", "K = k*", 4), "two": ("Two of four experts win", "K = 2", 2)}
+for arm, (_, label, active) in CASES.items():
+    study.arm(arm, label, design="affine", active=active)
 
 study.rate("hellinger_to_bound")
 study.rate("D_to_bound")
 
-# --- claims: rules written before the run ---
-# The statement names C and the sizes now; it said *with some C and c > 0*. Listed as stated until then: with the
-# median for C it is a reading, and a weak test.
-for (arm, case), (rule, said, named, loss, variable) in itertools.product(
-    [("all", "All experts win"), ("two", "Two of four experts win")],
+for (arm, (case, _, _)), (rule, said, named, loss, variable) in product(
+    CASES.items(),
     [
         ("density", "CS Theorem 4.1", "theorem 4.1: tail", "E_X h", "hellinger"),
         ("parameters", "CS Theorem 4.2, (11)", "theorem 4.2: tail", "D", "D"),
@@ -56,11 +58,10 @@ for (arm, case), (rule, said, named, loss, variable) in itertools.product(
         f"being the median of {loss} / sqrt(log n / n) at n = 200 (any loss that shrinks like n^(-1/2) passes).",
         function("studies.compete_smoe.parts.rules:tail_exponent", variable, arm).at_least(0.0, predicted="> 0"),
         dict(source=said, group=named),
-        because="The theorem has some C and c > 0: that C may be the median at the smallest size is our "
-        "reading, by which any loss that shrinks like n^(-1/2) passes.",
+        because="The theorem has some C and c > 0: that C may be the median at the smallest size is our reading, by "
+        "which any loss that shrinks like n^(-1/2) passes.",
     )
 
-# --- figures ---
 study.figure(
     kind="lines",
     title="Losses in units of the bound",
@@ -70,6 +71,6 @@ study.figure(
         dict(title="Theorem 4.1: density", variable="hellinger_to_bound", ylabel="E h / sqrt(log n / n)"),
         dict(title="Theorem 4.2: parameters", variable="D_to_bound", ylabel="D / sqrt(log n / n)"),
     ],
-    caption="Means over replicates with 95 % t-intervals of loss / sqrt(log n / n), which both theorems bound "
-    "with high probability.",
+    caption="Means over replicates with 95 % t-intervals of loss / sqrt(log n / n), which both theorems bound with "
+    "high probability.",
 )

@@ -7,8 +7,6 @@ nowhere.
 
 Inputs with the same winners, true and fitted, form a stratum. Means are taken stratum by stratum, so that an expert
 that wins on a small share of the inputs is seen, and a density that is not changed gives an exact 0.
-
-Source: "CompeteSMoE", inequality (10); the condition is ours.
 """
 
 from __future__ import annotations
@@ -35,10 +33,9 @@ def winner_code(model: Competition, theta: np.ndarray, x: np.ndarray) -> np.ndar
 def stratified_hellinger(
     model: Competition, fitted: np.ndarray, truth: np.ndarray, x: np.ndarray, few: int
 ) -> tuple[float, float]:
-    """Return E h, and the share of the inputs x (N, d) at which the winners differ.
+    """Return E h of atoms (k, P) in the same order, and the share of the inputs x (N, d) at which the winners differ.
 
-    ``fitted``, ``truth`` (k, P): atoms in the same order; ``x`` (N, d): a sample from the law of x; ``few``: most
-    points of a stratum at which densities are compared.
+    ``few``: most points of a stratum at which densities are compared.
     """
     true, own = winner_code(model, truth, x), winner_code(model, fitted, x)
     _, stratum, size = np.unique(true * (1 << len(fitted)) + own, return_inverse=True, return_counts=True)
@@ -61,14 +58,10 @@ def _spread(rows: np.ndarray, few: int) -> np.ndarray:
 
 
 class Information(NamedTuple):
-    """Which directions of the parameters change the density, between its jumps.
+    """Which directions of the parameters change the density, between its jumps."""
 
-    ``deficit``: how many linearly independent directions do not; ``weakest`` (k, P): a direction of norm 1 that changes
-    it least, among the experts that win.
-    """
-
-    deficit: int
-    weakest: np.ndarray
+    deficit: int  # how many linearly independent directions do not
+    weakest: np.ndarray  # (k, P), a direction of norm 1 that changes it least, among the experts that win
 
 
 def information(

@@ -48,12 +48,10 @@ def _split(text: str, corpus: Corpus) -> Sequence[str]:
 
 
 class Classifier(torch.nn.Module):
-    """A pretrained decoder without its last layer, the mean over the text, and two new fully connected layers.
+    """A pretrained decoder without its last layer, changed in place, the mean over the text, and two new layers.
 
     The experts and the new layers learn, everything else is frozen, the routers too, as in the paper. The decoder stays
     in its evaluation mode: no competition, no balancing loss.
-
-    ``decoder``: changed in place; ``generator``: draws the new layers.
     """
 
     def __init__(self, decoder: Decoder, classes: int, generator: np.random.Generator) -> None:

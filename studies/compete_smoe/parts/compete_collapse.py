@@ -6,7 +6,7 @@ what it is in :mod:`~studies.compete_smoe.parts.compete_lm`; the shared coin is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -22,23 +22,13 @@ VERSION = 1
 
 DEVICES = ("cpu", "cuda")
 
+read_data, cautions = compete_lm.read_data, compete_lm.cautions
+
 
 class Settings(compete_lm.Settings):
     """Settings of a cell."""
 
-    coin: Literal["own", "shared"] = Field(
-        "own", description="of a layer: its own (the paper's), or one for all layers"
-    )
-
-
-def read_data(settings: Mapping[str, Any]) -> None:
-    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
-    compete_lm.read_data(settings)
-
-
-def cautions(settings: Mapping[str, Any]) -> list[str]:
-    """Say when a training reads its text many times over."""
-    return compete_lm.cautions(settings)
+    coin: Literal["own", "shared"] = Field("own", description="of a layer: its own (the paper's), or one for all")
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:

@@ -24,6 +24,8 @@ VERSION = 1
 
 DEVICES = ("cpu", "cuda")
 
+cautions = compete_lm.cautions
+
 
 class Settings(compete_lm.Settings):
     """Settings of a cell: those of the pretraining, and of the fine-tuning; *ours* where the paper has another one."""
@@ -50,11 +52,6 @@ def read_data(settings: Mapping[str, Any]) -> None:
     from moestat.training.labelled_text import read_csv
 
     read_csv(settings["csv"], text=settings["text_column"], target=settings["label_column"], task="classification")
-
-
-def cautions(settings: Mapping[str, Any]) -> list[str]:
-    """Say when the pretraining reads its text many times over."""
-    return compete_lm.cautions(settings)
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:

@@ -10,7 +10,6 @@ bit. ``seconds_per_step`` and ``tokens_per_second`` are measurements of the mach
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -77,18 +76,12 @@ class Settings(SettingsModel):
         "inverse_sqrt", description="of the rate; 1/sqrt(t) in the paper"
     )
     clip: float = Field(1.0, ge=0, description="ours: largest norm of the gradient; 0: gradients are not clipped")
-    beta1: float = Field(0.9, ge=0, lt=1, description="of Adam; the paper does not say")
     beta2: float = Field(0.98, ge=0, lt=1, description="ours: of Adam; the paper does not say")
-    decay: float = Field(0.0, ge=0, description="weight decay of matrices, as in AdamW; 0 is Adam, as in the paper")
-    precision: Literal["single", "mixed"] = Field(
-        "single", description="mixed: products in bfloat16 and fused attention; faster on a GPU, not to the bit"
-    )
     every: int = Field(100, ge=1, description="ours: steps between two validations")
     validation: int = Field(32768, ge=0, description="ours: symbols of a validation; 0: the whole part")
     test: int = Field(0, ge=0, description="ours: symbols of the test; 0: the whole part")
     file: str = Field("", description="own text, enwik8, text8 or a folder of WikiText; shipped plays if empty")
     file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
-    keep_model: bool = Field(False, description="write the trained weights to the folder models of the cache")
 
     @model_validator(mode="before")
     @classmethod
@@ -180,13 +173,13 @@ def rows_of(
     require_torch()
     from moestat.training.lm_training import deterministic
 
-    with deterministic(device if settings.precision == "single" else "cpu"):
+    with deterministic(device):
         return [one(cell, settings, replicate, device) for replicate in replicates]
 
 
 def length_of(settings: Settings) -> int:
     """Return the symbols of a window."""
-    from studies.compete_smoe.parts.decoder_sizes import SIZES
+    from studies.compete_smoe.parts.decoders import SIZES
 
     return settings.length or SIZES[settings.size].length
 
@@ -204,8 +197,8 @@ def plan_of(settings: Settings) -> Any:
         schedule="cosine" if constant else "inverse_sqrt",
         warmup=settings.warmup,
         final=1.0,
-        betas=(settings.beta1, settings.beta2),
-        decay=settings.decay,
+        betas=(0.9, settings.beta2),
+        decay=0.0,
         clip=settings.clip or math.inf,
         every=settings.every,
         validation=settings.validation,
@@ -218,12 +211,11 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
     from dataclasses import replace
 
     from moestat.training.decoder import Decoder, Dense
-    from studies.compete_smoe.parts import routers, variants
-    from studies.compete_smoe.parts.decoder_sizes import feed_forwards, shape_of
+    from studies.compete_smoe.parts import decoders, routers
     from studies.compete_smoe.parts.expert_bank import ExpertBank
     from studies.compete_smoe.parts.smoe import Competition, SMoE, schedule
 
-    shape = shape_of(settings.architecture, settings.size, vocabulary)
+    shape = decoders.shape_of(settings.architecture, settings.size, vocabulary)
     own = 8 * max(1, round((settings.width or shape.width) * settings.thirds / 24))
     twice = 2 if settings.architecture == "glam" else 1
     blocks = twice * max(1, round((settings.blocks or shape.blocks // twice) * settings.thirds / 3))
@@ -245,32 +237,21 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
                 output=settings.competition_output,
                 reading=settings.reading,
             )
-        return SMoE(
-            ExpertBank(width, shape.hidden, experts, rng("experts", **place)),
-            routers.make(
-                settings.router,
-                width,
-                experts,
-                rng("router", **place),
-                stage_one=settings.stage_one,
-                reading=settings.reading,
-            ),
-            top_k=settings.top_k,
-            competition=competition,
-            balance=settings.balance,
-        )
+        drawn, reading = rng("router", **place), settings.reading
+        router = routers.make(settings.router, width, experts, drawn, stage_one=settings.stage_one, reading=reading)
+        bank = ExpertBank(width, shape.hidden, experts, rng("experts", **place))
+        return SMoE(bank, router, top_k=settings.top_k, competition=competition, balance=settings.balance)
 
     def dense(block: int) -> Dense:
         return Dense(shape, rng("dense", block=block))
 
     sizes = {"vocabulary": vocabulary, "length": shape.length, "blocks": shape.blocks}
-    make = feed_forwards(settings.architecture, sparse, dense)
-    kind = variants.MixedDecoder if settings.precision == "mixed" else Decoder
-    model = kind(shape, feed_forward=make, generator=rng("start", **sizes))
+    make = decoders.feed_forwards(settings.architecture, sparse, dense)
+    model = Decoder(shape, feed_forward=make, generator=rng("start", **sizes))
     if settings.dropout:
-        variants.add_dropout(model, settings.dropout, rng("dropout"))
+        decoders.add_dropout(model, settings.dropout, rng("dropout"))
     if settings.norm == "after":
-        variants.norm_after(model)
+        decoders.norm_after(model)
     return model
 
 
@@ -322,8 +303,6 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         won = evaluate(model, corpus.test, length, **how) if training.finite else np.nan
     routed = routing(model, corpus.test, length, **how)
     by_layer = {name: getattr(routed, name) if training.finite else routed.entropy * np.nan for name in BY_LAYER}
-    if settings.keep_model and training.finite:
-        _keep(cell, replicate, corpus, model)
     rivals = [m.competition for m in model.modules() if isinstance(m, SMoE) and m.competition is not None]
     coins = [rival.heads(step, settings.steps) for rival in rivals for step in range(settings.steps)]
     checkpoints.remove()
@@ -347,11 +326,3 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         "message": f"The training ran its {settings.steps} steps." if training.finite else status.sentence,
         "iterations": training.done,
     }
-
-
-def _keep(cell: Cell, replicate: int, corpus: Any, model: Any) -> None:
-    """Write the weights, and say where."""
-    from studies.compete_smoe.parts import kept_models
-
-    path = kept_models.save(cell, replicate, corpus, model)
-    print(f"{cell.arm}, replicate {replicate}: the model is kept in {path}", file=sys.stderr, flush=True)

@@ -10,13 +10,12 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from scipy.stats import qmc
 
 from moestat.experiment import SettingsModel
 from moestat.models.competition import Competition, Expert
 from moestat.replicates import Row, Streams, each
 from studies.compete_smoe.parts.bound_ratios import certainly_asleep, information, moves, ratios, winner_code
-from studies.compete_smoe.parts.competition_designs import Design, true_mixture
+from studies.compete_smoe.parts.competition_designs import Design, sobol_inputs, true_mixture
 
 VERSION = 1
 
@@ -67,8 +66,7 @@ def run(s: Settings, streams: Streams) -> Row:
     """
     rng = streams("moves", **s.model_dump(exclude={"pool_log2", "evaluation_points"}))
     model, truth = _drawn(s, rng) if s.design == "drawn" else true_mixture(s.design)
-    sobol = qmc.Sobol(model.d, scramble=True, rng=np.random.default_rng(20240204))
-    pool = 2.0 * sobol.random_base2(s.pool_log2) - 1.0
+    pool = sobol_inputs(model.d, s.pool_log2)
     wins = model.winners(truth, pool).mean(axis=-1)
     state = information(model, truth, pool, s.evaluation_points, rng)
     at = ratios(model, truth, moves(model, truth, state.weakest, rng), LENGTH, pool, s.evaluation_points)

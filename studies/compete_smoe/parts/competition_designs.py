@@ -28,6 +28,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
+from scipy.stats import qmc
 
 from moestat.models.competition import Competition
 
@@ -88,14 +89,18 @@ def true_mixture(design: Design, active: int | None = None) -> tuple[Competition
     return model, np.column_stack([_WEIGHTS[design], _VARIANCES[design]])
 
 
+def sobol_inputs(d: int, log2: int) -> np.ndarray:
+    """Return 2**log2 scrambled Sobol points of [-1, 1]^d, always the same."""
+    return 2.0 * qmc.Sobol(d, scramble=True, rng=np.random.default_rng(20240204)).random_base2(log2) - 1.0
+
+
 _FLAT = 0.95  # responses beyond this have no inverse hyperbolic tangent worth using
 
 
 def near_starts(truth: np.ndarray, atoms: int, starts: int, radius: float, rng: np.random.Generator) -> np.ndarray:
-    """Return starts near the truth, (S, k, P), never the truth itself.
+    """Return starts near the truth, (S, k, P), never the truth itself; atoms beyond k* are copies of random true ones.
 
-    The first k* atoms are the true ones, further ones copies of randomly drawn true ones; all get noise
-    N(0, radius^2) in every weight, and variances are multiplied by exp(N(0, radius^2)).
+    All get noise N(0, radius^2) in every weight, and variances are multiplied by exp(N(0, radius^2)).
     """
     true_atoms = len(truth)
     if atoms < true_atoms:
@@ -112,11 +117,9 @@ def near_starts(truth: np.ndarray, atoms: int, starts: int, radius: float, rng: 
 def random_starts(
     model: Competition, x: np.ndarray, y: np.ndarray, atoms: int, starts: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return starts that know nothing of the truth, (S, k, P).
+    """Return starts that know nothing of the truth, (S, k, P), of samples x (n, d) and y (n,).
 
     Each expert is a least-squares plane through d + 4 random samples; all variances are var(y) / k.
-
-    ``x`` (n, d); ``y`` (n,); ``atoms``, ``starts``: k and S.
     """
     design = np.ascontiguousarray(model.features(x).T)
     target = np.arctanh(np.clip(y, -_FLAT, _FLAT)) if model.expert == "tanh" else y

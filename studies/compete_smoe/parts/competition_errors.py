@@ -25,10 +25,7 @@ _ROWS = 2**15
 
 @takes_float64("fitted", "truth", finite=True)
 def paired_with_truth(fitted: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return the fitted atoms (..., k*, P) in the order of the true ones, by the pairing that is closest in sum.
-
-    ``fitted`` (..., k, P); ``truth`` (k*, P).
-    """
+    """Return the fitted atoms, (..., k*, P) of (..., k, P), in the order of the true ones (k*, P), closest in sum."""
     if fitted.shape[-2] < len(truth):
         raise ValueError(f"{fitted.shape[-2]} fitted atoms cannot be paired with {len(truth)} true atoms")
     flat = fitted.reshape(-1, *fitted.shape[-2:])
@@ -55,16 +52,12 @@ def scale_and_shape(paired: np.ndarray, truth: np.ndarray, model: Competition) -
 
 @dataclass(frozen=True)
 class RoutedHellinger:
-    """Means over the law of x, arrays (...).
+    """Means over the law of x, arrays (...)."""
 
-    ``misrouted``: P(the winners are not the true ones); ``mean``, ``squared``: E h and E h^2; ``squared_misrouted``:
-    the part of E h^2 that misrouted inputs contribute.
-    """
-
-    misrouted: np.ndarray
-    mean: np.ndarray
-    squared: np.ndarray
-    squared_misrouted: np.ndarray
+    misrouted: np.ndarray  # P(the winners are not the true ones)
+    mean: np.ndarray  # E h
+    squared: np.ndarray  # E h^2
+    squared_misrouted: np.ndarray  # the part of E h^2 that misrouted inputs contribute
 
 
 class Routing:

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from pydantic import Field
-from scipy.stats import qmc
 
 from moestat import arrays
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
-from studies.compete_smoe.parts.competition_designs import Design, true_mixture
+from studies.compete_smoe.parts.competition_designs import Design, sobol_inputs, true_mixture
 from studies.compete_smoe.parts.competition_errors import Routing
 
 VERSION = 1
@@ -49,7 +48,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     s = Settings.model_validate(dict(cell.settings))
     xp = arrays.backend(arrays.resolve_device(device))
     model, truth = true_mixture(s.design)
-    pool = 2.0 * qmc.Sobol(model.d, scramble=True, rng=np.random.default_rng(20240204)).random_base2(s.pool_log2) - 1.0
+    pool = sobol_inputs(model.d, s.pool_log2)
     routing = Routing(model, xp.asarray(truth), xp.asarray(pool), s.evaluation_points)
     points = xp.asarray(pool[: s.evaluation_points])
     rows: list[dict[str, Any]] = []

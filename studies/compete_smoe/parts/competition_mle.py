@@ -1,29 +1,34 @@
-"""Maximum likelihood in competition-gated Gaussian mixtures of experts, with as many experts as the truth or more.
+"""Maximum likelihood in competition-gated Gaussian mixtures of experts, with as many experts as the truth.
 
-The truths are designs of ``competition_designs``. Cells that differ in the number of
-fitted experts or in the starts share their data. An estimate is the best of several starts, some near the truth (never
-at it) and some that know nothing of it; an estimate with less likelihood than the truth is a failed fit.
+The truths are designs of ``competition_designs``. Cells that differ in the starts share their data. An estimate is the
+best of several starts, some near the truth (never at it) and some that know nothing of it; an estimate with less
+likelihood than the truth is a failed fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
 from pydantic import Field, model_validator
-from scipy.stats import qmc
 
 from moestat import arrays
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
 from moestat.fit.likelihood import LikelihoodFit
-from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
 from moestat.models.competition import Competition
-from studies.compete_smoe.parts.competition_designs import Degenerate, Design, near_starts, random_starts, true_mixture
+from studies.compete_smoe.parts.competition_designs import (
+    Degenerate,
+    Design,
+    near_starts,
+    random_starts,
+    sobol_inputs,
+    true_mixture,
+)
 from studies.compete_smoe.parts.competition_errors import Routing, paired_with_truth, scale_and_shape
 from studies.compete_smoe.parts.competition_fisher import fisher_line
 
@@ -42,7 +47,7 @@ class Settings(SettingsModel):
     design: Design = Field(description="the truth, see studies.compete_smoe.parts.competition_designs")
     active: int | None = Field(None, ge=1, le=4, description="number of winners, K; the design's own without it")
     n: int = Field(ge=50, description="sample size")
-    experts: int = Field(4, ge=4, le=8, description="number of fitted experts, k; the truth has 4")
+    experts: Literal[4] = Field(4, description="number of fitted experts, k = k*")
     near_starts: int = Field(2, ge=0, description="starts near the truth, per replicate")
     start_radius: float = Field(0.1, gt=0, description="standard deviation per coordinate of starts near the truth")
     random_starts: int = Field(2, ge=0, description="starts that know nothing of the truth, per replicate")
@@ -71,13 +76,13 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     Per replicate the losses of :func:`moestat.losses.measures.competition_losses`; ``hellinger`` (E h),
     ``hellinger_squared`` and its root ``root_hellinger_squared``; ``least_wins``, the smallest share of inputs that an
     expert wins; ``hellinger_to_bound`` and ``D_to_bound``, divided by sqrt(log n / n); ``..._to_fisher``, losses
-    divided by the Fisher line of ``competition_fisher`` (NaN with more experts than the truth); with
-    as many experts as the truth also ``misrouted``, ``hellinger_squared_misrouted`` and the parts ``scale_error`` and
-    ``shape_error`` of the weights' error (else NaN). Of the fit: ``gain``, ``failed_fit`` (gain below 0), ``gradient``,
-    ``decrement``, ``log_likelihood``, ``box_hits``, ``on_variance_bound``, ``start``, ``starts_reached``,
-    ``starts_again`` (how many other starts came within 0.1 of the best point), ``hops_back`` (how many thrown-out
-    points did), ``found_again`` (the latter if they are enough for the hops to end, else 0; without hops the former),
-    ``random_reached`` (whether a random start came to the best point; NaN without one).
+    divided by the Fisher line of ``competition_fisher`` (NaN where it has none); ``misrouted``,
+    ``hellinger_squared_misrouted`` and the parts ``scale_error`` and ``shape_error`` of the weights' error. Of the fit:
+    ``gain``, ``failed_fit`` (gain below 0), ``gradient``, ``decrement``, ``log_likelihood``, ``box_hits``,
+    ``on_variance_bound``, ``start``, ``starts_reached``, ``starts_again`` (how many other starts came within 0.1 of the
+    best point), ``hops_back`` (how many thrown-out points did), ``found_again`` (the latter if they are enough for the
+    hops to end, else 0; without hops the former), ``random_reached`` (whether a random start came to the best point;
+    NaN without one).
     """
     s = Settings.model_validate(dict(cell.settings))
     xp = arrays.backend(arrays.resolve_device(device))
@@ -95,7 +100,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         kept=s.kept,
         hops=s.hops,
     )
-    pool = 2.0 * qmc.Sobol(model.d, scramble=True, rng=np.random.default_rng(20240204)).random_base2(s.pool_log2) - 1.0
+    pool = sobol_inputs(model.d, s.pool_log2)
     out = _diagnostics(fit, s) | _measures(s, model, truth, arrays.to_numpy(fit.theta), pool, xp)
     return assemble(replicates, out)
 
@@ -158,32 +163,18 @@ def _measures(
 ) -> dict[str, np.ndarray]:
     out = competition_losses(theta, truth, model)
     out["empty_cells"] = out["empty_cells"].astype(float)
-    few = pool[: s.evaluation_points]
     out["least_wins"] = np.array([model.winners(atoms, pool[:8192]).mean(axis=-1).min() for atoms in theta])
-    unknown = np.full(len(theta), np.nan)
-    if s.experts == len(truth):
-        paired = paired_with_truth(theta, truth)
-        routing = Routing(model, xp.asarray(truth), xp.asarray(pool), s.evaluation_points)
-        routed = routing.hellinger(xp.asarray(paired))
-        scale, shape = scale_and_shape(paired, truth, model)
-        out |= {
-            "hellinger": routed.mean,
-            "hellinger_squared": routed.squared,
-            "misrouted": routed.misrouted,
-            "hellinger_squared_misrouted": routed.squared_misrouted,
-            "scale_error": scale,
-            "shape_error": shape,
-        }
-    else:
-        h, h2 = (arrays.to_numpy(v) for v in expected_hellinger(model, *map(xp.asarray, (theta, truth, few))))
-        names = ("misrouted", "hellinger_squared_misrouted", "scale_error", "shape_error")
-        out |= {"hellinger": h, "hellinger_squared": h2} | dict.fromkeys(names, unknown)
+    paired = paired_with_truth(theta, truth)
+    routed = Routing(model, xp.asarray(truth), xp.asarray(pool), s.evaluation_points).hellinger(xp.asarray(paired))
+    out |= {"hellinger": routed.mean, "hellinger_squared": routed.squared, "misrouted": routed.misrouted}
+    out["hellinger_squared_misrouted"] = routed.squared_misrouted
+    out["scale_error"], out["shape_error"] = scale_and_shape(paired, truth, model)
     out["root_hellinger_squared"] = np.sqrt(out["hellinger_squared"])
     bound = np.sqrt(np.log(s.n) / s.n)
     out |= {f"{name}_to_bound": out[name] / bound for name in ("hellinger", "D")}
-    line = None
-    if s.experts == len(truth) and s.design not in get_args(Degenerate):
-        line = fisher_line(model, truth, pool[:_FISHER_POINTS])
+    regular = s.design not in get_args(Degenerate)
+    line = fisher_line(model, truth, pool[:_FISHER_POINTS]) if regular else None
     for name in ("root_hellinger_squared", "hellinger", "D"):
-        out[f"{name}_to_fisher"] = unknown if line is None else out[name] * np.sqrt(s.n) / getattr(line, name)
+        expected = np.nan if line is None else getattr(line, name)
+        out[f"{name}_to_fisher"] = out[name] * np.sqrt(s.n) / expected
     return out

@@ -15,15 +15,9 @@ from torch.autograd.function import once_differentiable
 
 
 class ExpertBank(torch.nn.Module):
-    """Experts g(z; W_i) = W_i2' relu(W_i1' z + b_i1) + b_i2, i = 1..N.
+    """N experts g(z; W_i) = W_i2' relu(W_i1' z + b_i1) + b_i2 of ``hidden`` units.
 
-    Parameters
-    ----------
-    width, hidden, experts : int
-        Dimension of z and of the output, hidden units of an expert, N.
-    rng : numpy.random.Generator
-        Draws the weights, uniform on +-1/sqrt(inputs); with NumPy, so that a replicate is the same with every version
-        of PyTorch.
+    Weights are uniform on +-1/sqrt(inputs), drawn with NumPy: a replicate is the same with every version of PyTorch.
     """
 
     def __init__(self, width: int, hidden: int, experts: int, rng: np.random.Generator) -> None:
@@ -40,21 +34,9 @@ class ExpertBank(torch.nn.Module):
         return self.first, self.first_bias, self.second, self.second_bias
 
     def forward(self, z: torch.Tensor, gates: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
-        """Return sum_k gates[t, k] g(z_t; W_index[t, k]).
+        """Return sum_k gates[t, k] g(z_t; W_index[t, k]), (T, width); on the CPU differentiable once.
 
-        Parameters
-        ----------
-        z : Tensor, shape (T, width)
-            Tokens.
-        gates : Tensor, shape (T, K)
-            Weights of the chosen experts.
-        index : Tensor of int64, shape (T, K)
-            The chosen experts.
-
-        Returns
-        -------
-        Tensor, shape (T, width)
-            On the CPU differentiable once in z, gates and the weights.
+        ``z`` (T, width): tokens; ``gates`` (T, K): weights of the chosen experts ``index`` (T, K).
         """
         if z.device.type == "cpu":
             return _Sorted.apply(z, gates, index, *self._weights())

@@ -13,7 +13,6 @@ from moestat.claims.selection import NoAnswerError, is_at
 from moestat.rates.estimate import mean_interval
 from moestat.report import style
 from moestat.report.tables import label
-from moestat.rounding import estimate as rounded
 from moestat.rounding import number
 from moestat.study.spec import Figure
 
@@ -21,10 +20,9 @@ from moestat.study.spec import Figure
 def training(
     ds: xr.Dataset, figure: Figure, *, groups: Sequence[tuple[str, Sequence[str]]], variable: str = "bpc"
 ) -> Canvas:
-    """Draw for each group of arms the validation curves, and the differences of ``variable`` to its first arm.
+    """Draw for each group (title, arms) the validation curves, and the differences of ``variable`` to its first arm.
 
-    ``ds``: results with ``valid_bpc`` over ``step``; the untrained model, at step 0, is left out. ``figure``: the study
-    file's figure. ``groups`` (title, arms): a row each; the first arm is the baseline.
+    The untrained model, at step 0, is left out.
     """
     groups = [(title, [arm for arm in arms if arm in ds["arm"].values]) for title, arms in groups]
     groups = [(title, arms) for title, arms in groups if arms]
@@ -50,8 +48,7 @@ def differences(
 ) -> Canvas:
     """Draw the differences of ``variable`` to a baseline: of each arm, and of each value of the axis ``over``.
 
-    ``baseline`` (arm) or (arm, value of ``over``). ``over``: an axis of the grid; points that were not computed are
-    left out. ``ylabel``: says what the differences are of.
+    ``baseline``: an arm, and its value of ``over``. Points that were not computed are left out.
     """
     points = [(str(arm), place, values) for arm, place, values in _points(ds, variable, over)]
     base = [values for arm, place, values in points if arm == baseline[0] and (not over or place == baseline[1])]
@@ -70,28 +67,6 @@ def differences(
     engine = canvas.get_layout_engine()
     assert engine is not None
     engine.set(rect=(0.03, 0, 0.97, 1))  # type: ignore[call-arg]  # the longest label is measured a little short
-    return canvas
-
-
-def pairs(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], panels: Sequence[tuple[str, str, float]]) -> Canvas:
-    """Draw a line per seed between the values of two arms.
-
-    ``arms`` (str, str); ``panels`` (variable, label of the axis, factor).
-    """
-    canvas = style.new_figure(style.TWO_COLUMNS, 2.9)
-    grid = canvas.subplots(1, len(panels), squeeze=False)[0]
-    for index, (axes, (variable, ylabel, factor)) in enumerate(zip(grid, panels, strict=True)):
-        ends = factor * np.stack([_values(_of(ds, variable, arm)) for arm in arms])
-        ends = ends[:, np.isfinite(ends).all(axis=0)]
-        axes.plot((0, 1), ends, color=style.REFERENCE, linewidth=0.8, marker="o", markersize=2.5)
-        axes.plot((0, 1), ends.mean(axis=1), color=style.colour(0), **style.marker(0))
-        axes.set_xticks((0, 1), [label(ds, arm) for arm in arms])
-        axes.set_xlim(-0.35, 1.35)
-        axes.grid(axis="x", visible=False)
-        axes.set_ylabel(ylabel)
-        mean, _, low, high = (float(v) for v in mean_interval(ends[1] - ends[0]))
-        value, interval = rounded(mean, low, high)
-        axes.set_title(f"({chr(97 + index)}) difference {value} {interval}", loc="left")
     return canvas
 
 

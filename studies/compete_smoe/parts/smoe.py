@@ -29,36 +29,22 @@ def schedule(probability: float, form: Form = "constant") -> Schedule:
 
 @dataclass(frozen=True)
 class Competition:
-    """How a layer competes (section 3.2, equations 3 to 5).
+    """How a layer competes (section 3.2, equations 3 to 5)."""
 
-    Attributes
-    ----------
-    schedule : callable
-        lambda(t).
-    key : int
-        Of the layer's coin: whether step t competes is a function of the key and t alone.
-    alpha : float
-        Factor of the task's loss in the router's objective L_R + alpha NLL, equation 5, in a step that competes. The
-        other weights minimise the task's loss as always. Under Adam this is not only a scale: the two parts, and steps
-        with and without competition, are weighed against each other.
-    weight : float
-        Factor of the router loss L_R, 1 in the paper.
-    output : {"router", "competition"}
-        Which routing makes the layer's output in a step that competes. With ``"router"`` the task's loss has a gradient
-        with respect to the router, which equation 5 asks for. With ``"competition"`` the winners' outputs are mixed
-        as in section 3.1, and the router learns from L_R alone. The paper has both readings (section 3.1 and Fig. 1a).
-    reading : {"paper", "published"}
-        Of L_R. In the paper it compares two policies over the K largest scores (equation 3) and moves the router alone
-        (equation 5). In the published code the router's policy is the softmax of all its scores, and L_R moves experts
-        and earlier layers too.
-    """
-
-    schedule: Schedule
+    schedule: Schedule  # lambda(t)
     key: int
+    """Of the layer's coin: whether step t competes is a function of the key and t alone."""
     alpha: float = 5.0
-    weight: float = 1.0
+    """Factor of the task's loss in the router's objective L_R + alpha NLL, equation 5, in a step that competes. The
+    other weights minimise the task's loss as always. Under Adam it weighs the two parts, and steps with and without
+    competition, against each other."""
+    weight: float = 1.0  # factor of the router loss L_R, 1 in the paper
     output: Literal["router", "competition"] = "router"
+    """Which routing makes the output in a step that competes. With the router's the task gives it a gradient, which
+    equation 5 asks for; with the winners', as in section 3.1 and Fig. 1a, it learns from L_R alone."""
     reading: Reading = "paper"
+    """Of L_R. In the paper it compares two policies over the K largest scores (equation 3) and moves the router alone;
+    in the published code the router's is the softmax of all scores, and L_R moves experts and earlier layers too."""
 
     def heads(self, step: int, steps: int) -> bool:
         """Flip the coin of a step."""
@@ -69,25 +55,9 @@ class Competition:
 class SMoE(torch.nn.Module):
     """sum over the K best experts of softmax(TopK(s))_i g(z; W_i), equation 2.
 
-    Parameters
-    ----------
-    experts : ExpertBank
-        The N experts.
-    router : Module
-        Scores (T, N) of tokens (T, width), see ``studies.compete_smoe.parts.routers``.
-    top_k : int
-        K.
-    competition : Competition, optional
-        Trains the router as CompeteSMoE does.
-    balance : float
-        Weight of the load-balancing loss of Fedus et al. (2022); the paper trains without.
-
-    Attributes
-    ----------
-    auxiliary : Tensor or None
-        What the last forward pass in training adds to the task's loss.
-    winners_route : bool
-        Whether in evaluation the winners of the competition make the output (section 3.1), not the router (3.2).
+    ``balance``: weight of the load-balancing loss of Fedus et al. (2022); the paper trains without. ``auxiliary``: what
+    the last forward pass in training adds to the task's loss. ``winners_route``: whether in evaluation the winners of
+    the competition make the output (section 3.1), not the router (3.2).
     """
 
     def __init__(

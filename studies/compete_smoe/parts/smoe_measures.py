@@ -1,8 +1,4 @@
-"""What routers and experts of a trained model do.
-
-Routers: how sure they are, and whether they know who would win a competition. Experts: how alike they are, which is
-representation collapse as section 1 of compete-smoe has it.
-"""
+"""How sure the routers of a trained model are, whether they know who would win a competition, how alike experts are."""
 
 from __future__ import annotations
 
@@ -54,10 +50,9 @@ def winners_route(model: torch.nn.Module) -> Iterator[None]:
 
 
 def routing(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> Routing:
-    """Measure the routing of a text that is cut into windows as in the evaluation of the loss.
+    """Measure the routing of a text of at least ``length`` symbols, cut into windows as in the evaluation of the loss.
 
-    ``model``: with SMoE layers; put into its evaluation mode. ``text``: symbols, at least ``length``. ``length``,
-    ``batch``: symbols per window, windows per pass. ``limit``: symbols that are used, from the start; 0 for all.
+    The model is put into its evaluation mode. ``limit``: symbols that are used, from the start; 0 for all.
     """
     sums = [_Sums(layer) for layer in _layers(model)]
     _watch(model, sums, text, length, batch, limit)
@@ -66,9 +61,7 @@ def routing(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, l
 
 
 def likeness(outputs: torch.Tensor) -> torch.Tensor:
-    """Return the mean cosine of the outputs of two experts for a token, over all pairs.
-
-    ``outputs`` (N, T, width): of N experts, at least two, for T tokens.
+    """Return the mean cosine of two experts' outputs for a token over all pairs, (T,), of outputs (N, T, width).
 
     1 if all experts give a token the same direction; at least -1 / (N - 1). An output of length 0 counts as 0.
     """
@@ -78,10 +71,7 @@ def likeness(outputs: torch.Tensor) -> torch.Tensor:
 
 
 def alike(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> np.ndarray:
-    """Return the mean :func:`likeness` of the experts of each SMoE layer over the symbols of a text.
-
-    ``model``, ``text``, ``length``, ``batch``, ``limit``: as of :func:`routing`.
-    """
+    """Return the mean :func:`likeness` of the experts of each SMoE layer over a text, as :func:`routing`."""
     sums = np.zeros(len(_layers(model)))
 
     def look(place: int) -> _Hook:

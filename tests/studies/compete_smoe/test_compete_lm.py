@@ -1,4 +1,6 @@
-"""Language models with sparse mixtures: pairing, competition, measures, fine-tuning."""
+"""Language models with sparse mixtures: pairing, competition, measures, fine-tuning, and trainings that differ."""
+
+import sys
 
 import numpy as np
 import pytest
@@ -10,9 +12,17 @@ from moestat.status import Status  # noqa: E402
 from moestat.training import checkpoint, lm_training  # noqa: E402
 from moestat.training import corpus as corpora  # noqa: E402
 from moestat.training.labelled_text import LabelledTextError  # noqa: E402
-from studies.compete_smoe.parts import compete_finetune, compete_lm  # noqa: E402
+from studies.compete_smoe.parts import (  # noqa: E402
+    compete_collapse,
+    compete_finetune,
+    compete_lm,
+    decoders,
+    routers,
+)
 from studies.compete_smoe.parts.classifier import Classifier, as_symbols  # noqa: E402
 from studies.compete_smoe.parts.expert_bank import ExpertBank  # noqa: E402
+from studies.compete_smoe.parts.smoe import SMoE  # noqa: E402
+from studies.compete_smoe.parts.smoe_measures import likeness  # noqa: E402
 
 SIZES = {"blocks": 2, "width": 16, "length": 16, "experts": 4}
 SMALL = SIZES | {"batch": 4, "steps": 6, "every": 3, "validation": 256, "test": 512}
@@ -20,6 +30,10 @@ SMALL = SIZES | {"batch": 4, "steps": 6, "every": 3, "validation": 256, "test": 
 
 def cell(module=compete_lm, **settings):
     return cell_of(module, **SMALL | settings)
+
+
+def model_of(replicate=0, **settings):
+    return compete_lm.model_of(cell(), compete_lm.Settings(**SMALL | settings), replicate, 30)
 
 
 def numbers(ds):
@@ -76,15 +90,11 @@ def test_lambda_0_is_smoe_bit_for_bit_and_competition_is_not():
 
 
 def test_arms_start_from_the_same_weights():
-    plain, cosine = (
-        compete_lm.model_of(cell(), compete_lm.Settings(**SMALL, router=r), 0, 30) for r in ("smoe", "xmoe")
-    )
-    ours, theirs = plain.state_dict(), cosine.state_dict()
+    ours, theirs = (model_of(router=router).state_dict() for router in ("smoe", "xmoe"))
     shared = set(ours) & set(theirs)
     assert {name for name in ours if "router" not in name} == shared
     assert all(torch.equal(ours[name], theirs[name]) for name in shared)
-    other = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL), 1, 30).state_dict()
-    assert not torch.equal(ours["embedding"], other["embedding"])
+    assert not torch.equal(ours["embedding"], model_of(1).state_dict()["embedding"])
 
 
 # --- fine-tuning ------------------------------------------------------------------------------------------------------
@@ -92,8 +102,7 @@ TUNING = {"reviews": 60, "tune_steps": 12, "reviews_label": "topic"}
 
 
 def test_only_experts_and_new_layers_learn():
-    model = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL), 0, 30)
-    classifier = Classifier(model, 3, np.random.default_rng(0))
+    classifier = Classifier(model_of(), 3, np.random.default_rng(0))
     learn = {name for name, p in classifier.named_parameters() if p.requires_grad}
     banks = {name for name, m in classifier.named_modules() if isinstance(m, ExpertBank)}
     assert {name for name in learn if name.startswith("decoder.")} == {
@@ -115,66 +124,94 @@ def test_texts_in_the_symbols_of_a_corpus(tmp_path):
         as_symbols(["ab"], corpora.load(path), 4)
 
 
-from moestat.experiment import Cell  # noqa: E402
-from studies.compete_smoe.parts import compete_collapse, compete_lm  # noqa: E402
-from studies.compete_smoe.parts.compete_collapse import Settings  # noqa: E402
-from studies.compete_smoe.parts.smoe import SMoE  # noqa: E402
-from studies.compete_smoe.parts.smoe_measures import alike, likeness  # noqa: E402
-
-TINY = {"blocks": 3, "width": 8, "length": 8, "batch": 2, "steps": 6, "every": 3, "validation": 64, "test": 64}
-
-
-def cell_collapse(**settings):
-    given = Settings(**TINY | settings)
-    return Cell(compete_collapse.__name__, 3, "arm", {}, given.model_dump(mode="json")), given
-
-
+# --- how alike experts are --------------------------------------------------------------------------------------------
 def test_likeness_is_that_of_all_pairs():
     outputs = torch.from_numpy(np.random.default_rng(0).standard_normal((4, 5, 3)))
-    found = likeness(outputs).numpy()
-    for t in range(5):
-        cosines = [
-            float(torch.dot(a, b) / (a.norm() * b.norm())) for i, a in enumerate(outputs[:, t]) for b in outputs[:i, t]
-        ]
-        assert found[t] == pytest.approx(np.mean(cosines), rel=1e-12)
-    scaled = outputs * torch.tensor([1.0, 2.0, 5.0, 0.1])[:, None, None]
-    np.testing.assert_allclose(likeness(scaled).numpy(), found, rtol=1e-9)
-
-
-def test_layers_with_one_expert_repeated_are_alike():
-    run, settings = cell_collapse(experts=4)
-    model = compete_lm.model_of(run, settings, 0, 20)
-    text = np.random.default_rng(1).integers(0, 20, 64)
-    before = alike(model, text, 8)
-    assert before.shape == (3,) and (np.abs(before) < 0.9).all()
-    bank = next(m for m in model.modules() if isinstance(m, SMoE)).experts
-    with torch.no_grad():
-        for part in (bank.first, bank.first_bias, bank.second, bank.second_bias):
-            part.copy_(part[:1].expand_as(part).clone())
-    after = alike(model, text, 8)
-    assert after[0] == pytest.approx(1.0, abs=1e-6)
+    unit = outputs / outputs.norm(dim=2, keepdim=True)
+    pairs = [(unit[i] * unit[j]).sum(1) for i in range(4) for j in range(i)]
+    found = likeness(outputs)
+    torch.testing.assert_close(found, torch.stack(pairs).mean(0))
+    torch.testing.assert_close(likeness(outputs * torch.tensor([1.0, 2.0, 5.0, 0.1])[:, None, None]), found)
 
 
 def test_coins_are_of_a_layer_or_of_all():
-    run, settings = cell_collapse(router="compete_smoe", probability=0.5)
-    model = compete_lm.model_of(run, settings, 0, 20)
+    model = model_of(router="compete_smoe", probability=0.5)
     layers = [m for m in model.modules() if isinstance(m, SMoE)]
 
     def heads():
         return np.array([[layer.competition.heads(step, 60) for layer in layers] for step in range(60)])
 
     own = heads()
-    assert 0 < (own.all(axis=1)).mean() < 0.4
+    assert 0 < own.all(axis=1).mean() < 0.6
     compete_collapse.share_coins(model)
-    shared = heads()
-    np.testing.assert_array_equal(shared, np.repeat(own[:, :1], 3, axis=1))
+    np.testing.assert_array_equal(heads(), np.repeat(own[:, :1], len(layers), axis=1))
 
 
 def test_without_competition_it_is_the_training_of_compete_lm():
-    run, settings = cell_collapse()
-    found = compete_collapse.run(run, [0])
-    again = compete_lm.run(
-        Cell(compete_lm.__name__, 3, "arm", {}, compete_lm.Settings(**TINY).model_dump(mode="json")), [0]
-    )
-    assert float(found["bpc"][0]) == float(again["bpc"][0])
-    assert float(found["usage_entropy"][0]) == pytest.approx(float(again["usage_entropy"][0]))
+    found, again = compete_collapse.run(cell(compete_collapse), [0]), compete_lm.run(cell(), [0])
+    assert found["bpc"].item() == again["bpc"].item()
+    assert found["usage_entropy"].item() == pytest.approx(again["usage_entropy"].item())
+
+
+# --- other trainings: norms after, dropout, a router of one's own ----------------------------------------
+def test_norms_after_and_dropout():
+    ids, after = torch.arange(16)[None], model_of(norm="after", dropout=0.5)
+    same = model_of(norm="after").state_dict()
+    ours = {name.replace("inside.", ""): value for name, value in after.state_dict().items()}
+    assert all(torch.equal(value, same[name]) for name, value in ours.items()), "the same first weights"
+    out = after.eval()(ids)
+    torch.testing.assert_close(out.mean(-1), torch.zeros(1, 16), atol=1e-5, rtol=0)  # normalised, and not once more
+    torch.testing.assert_close(out.var(-1, unbiased=False), torch.ones(1, 16), atol=1e-2, rtol=0)
+    dropout, ones = decoders.Dropout(torch.nn.Identity(), 0.5, key=7), torch.ones(200, 100)
+    dropout.begin_step(3, 9)
+    first = dropout(ones)
+    assert torch.equal(first, dropout(ones)) and set(first.unique().tolist()) == {0.0, 2.0}
+    assert abs(first.mean().item() - 1) < 0.05  # seven standard deviations
+    dropout.begin_step(4, 9)
+    assert not torch.equal(dropout(ones), first) and torch.equal(dropout.eval()(ones), ones)
+
+
+OWN = """
+import torch
+
+
+class Steep(torch.nn.Module):
+    def __init__(self, width, experts, rng):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.from_numpy(rng.standard_normal((width, experts))))
+
+    def forward(self, z):
+        return z @ self.weight
+
+
+def broken(width, experts, rng):
+    return 3
+
+
+class Wide(Steep):
+    def forward(self, z):
+        return super().forward(z)[:, :-1]
+"""
+
+
+@pytest.fixture
+def own_routers(tmp_path, monkeypatch):
+    (tmp_path / "my_routers.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    sys.modules.pop("my_routers", None)
+
+
+@pytest.mark.usefixtures("own_routers")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Steeep", "cannot be imported: AttributeError"),
+        ("OWN", "cannot be imported"),
+        ("broken", "returned a int; it must return a torch.nn.Module"),
+        ("Wide", r"gives scores \(3, 3\) for tokens \(3, 16\); needed is \(3, 4\)"),
+    ],
+)
+def test_an_own_router_that_cannot_be_used_is_refused_with_a_sentence(name, message):
+    with pytest.raises(ValueError, match=message):
+        routers.make(f"my_routers:{name}", 16, 4, np.random.default_rng(0))

@@ -10,7 +10,7 @@ from cells import computed
 from moestat.losses.divergences import expected_hellinger, squared_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
-from moestat.models.competition import EXPERTS, Competition
+from moestat.models.competition import Competition
 from moestat.models.gaussian import log_density
 from studies.compete_smoe.parts import competition_asleep as asleep
 from studies.compete_smoe.parts import competition_far as far
@@ -28,10 +28,8 @@ def test_starts_fit_the_family_and_are_never_the_truth():
     # standard deviation of 50 x 16 normals: five standard errors
     assert np.std(near[..., :-1] - truth[:, :-1]) == pytest.approx(0.1, rel=5 / np.sqrt(2 * 800))
     assert not np.any(near == truth) and np.all(near[..., -1] > 0)
-    for expert in EXPERTS:
-        family = Competition(4, expert, 2)
-        drawn = random_starts(family, x, y, 5, 3, rng)
-        assert drawn.shape == (3, 5, family.atom_size) and np.all(np.isfinite(drawn)) and np.all(drawn[..., -1] > 0)
+    drawn = random_starts(model, x, y, 5, 3, rng)
+    assert drawn.shape == (3, 5, model.atom_size) and np.all(np.isfinite(drawn)) and np.all(drawn[..., -1] > 0)
     with pytest.raises(ValueError, match="radius is 0.0; it must be positive"):
         near_starts(truth, 4, 1, 0.0, rng)
     with pytest.raises(ValueError, match="atoms is 3; starts near 4 true atoms"):
@@ -204,13 +202,3 @@ def test_losses_are_those_of_the_library(expert, active):
     np.testing.assert_allclose([far.hellinger(expert, a, truth, active) for a in atoms], one, rtol=1e-4)
     loss = competition_losses(atoms, truth, model)["D"]
     np.testing.assert_allclose([far.distance(a, truth, active) for a in atoms], loss)
-
-
-def test_derivatives_by_hand_are_those_that_are_looked_at():
-    a, b = 2.5, 0.6
-    rows = np.stack([b * far.X / np.cosh(a * far.X) ** 2, np.tanh(a * far.X)])
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    found = far.independence("scaled", np.array([a, b, 0.2]))
-    assert found == pytest.approx(np.linalg.svd(rows, compute_uv=False)[-1], rel=1e-6)
-    # hidden units with the same weights are no two units: the derivatives in them are the same
-    assert far.independence("network", np.array([2.0, 0.5, 2.0, 0.5, 0.2])) < 1e-8

@@ -8,9 +8,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from studies.compete_smoe.parts import decoder_sizes, routers  # noqa: E402
+from studies.compete_smoe.parts import decoders, routers  # noqa: E402
 from studies.compete_smoe.parts.expert_bank import ExpertBank  # noqa: E402
-from studies.compete_smoe.parts.smoe import SMoE, load_balance, policy, router_loss  # noqa: E402
+from studies.compete_smoe.parts.smoe import (  # noqa: E402
+    Competition,
+    SMoE,
+    load_balance,
+    policy,
+    router_loss,
+    schedule,
+)
 
 WIDTH, HIDDEN, EXPERTS, TOKENS = 5, 7, 6, 23
 
@@ -90,39 +97,31 @@ def test_balancing_loss():
     assert model.auxiliary is None
 
 
-WIDTH_ROUTERS, EXPERTS_ROUTERS = 6, 8
+@pytest.mark.parametrize("reading", ["paper", "published"])
+def test_the_router_loss_of_the_paper_moves_the_router_alone_and_the_published_one_everything(reading):
+    """Published: the softmax of all scores against that of the K largest norms."""
+    made, z = layer(competition=Competition(schedule(1.0), key=0, output="competition", reading=reading)), tokens()
+    z.requires_grad_()
+    made.begin_step(0, 1)
+    made(z)
+    norms, scores = torch.linalg.vector_norm(made.experts.every(z), dim=-1).t(), made.router(z)
+    ours = scores.softmax(1) if reading == "published" else policy(scores, 2)
+    torch.testing.assert_close(made.auxiliary, ((ours - policy(norms, 2)) ** 2).mean())
+    made.auxiliary.backward()
+    assert made.router.weight.grad.abs().sum() > 0
+    moved = [gradient is not None and bool(gradient.any()) for gradient in (z.grad, made.experts.second.grad)]
+    assert moved == [reading == "published"] * 2
 
 
 def make(kind, **options):
-    return routers.make(kind, WIDTH_ROUTERS, EXPERTS_ROUTERS, np.random.default_rng(0), **options)
-
-
-def tokens_routers(count=50):
-    return torch.from_numpy(np.random.default_rng(1).standard_normal((count, WIDTH_ROUTERS)).astype(np.float32))
+    return routers.make(kind, WIDTH, EXPERTS, np.random.default_rng(0), **options).double()
 
 
 def test_linear_routers_start_from_the_same_weights():
-    z = tokens_routers()
-    kinds = [kind for kind in typing.get_args(routers.Kind) if kind != "xmoe"]
-    for kind in kinds:
-        torch.testing.assert_close(make(kind)(z), make("smoe")(z))
-    torch.testing.assert_close(make("smoe")(z), z @ make("smoe").weight)
-
-
-def trained(router, steps=10):
-    """Train a layer's router for some steps; return the router's first weight after each."""
-    layer = SMoE(ExpertBank(WIDTH_ROUTERS, 4, EXPERTS_ROUTERS, np.random.default_rng(3)), router)
-    optimiser = torch.optim.Adam([p for p in layer.parameters() if p.requires_grad], lr=0.05)
-    out = []
-    for step in range(steps):
-        for module in layer.modules():
-            if hasattr(module, "begin_step"):
-                module.begin_step(step, steps)
-        optimiser.zero_grad()
-        layer(tokens_routers()).square().mean().backward()
-        optimiser.step()
-        out.append(next(iter(router.parameters())).detach().clone())
-    return out
+    z = tokens()
+    for kind in typing.get_args(routers.Kind):
+        if kind != "xmoe":
+            torch.testing.assert_close(make(kind)(z), z @ make("smoe").weight)
 
 
 @pytest.mark.parametrize(
@@ -130,28 +129,41 @@ def trained(router, steps=10):
     [("smoe", [True] * 9), ("xmoe", [True] * 9), ("smoe_fixed", [False] * 9), ("stable_moe", [True] * 3 + [False] * 6)],
 )
 def test_which_routers_learn_and_when(kind, moves):
-    options = {"stage_one": 0.4} if kind == "stable_moe" else {}
-    path = trained(make(kind, **options))
+    router = make(kind, **({"stage_one": 0.4} if kind == "stable_moe" else {}))
+    made, path = SMoE(bank(), router), []
+    optimiser = torch.optim.Adam([p for p in made.parameters() if p.requires_grad], lr=0.05)
+    for step in range(10):
+        for module in made.modules():
+            if hasattr(module, "begin_step"):
+                module.begin_step(step, 10)
+        optimiser.zero_grad()
+        made(tokens()).square().mean().backward()
+        optimiser.step()
+        path.append(next(iter(router.parameters())).detach().clone())
     assert [not torch.equal(a, b) for a, b in zip(path[:-1], path[1:], strict=True)] == moves
 
 
-def test_cosine_router_does_not_see_lengths():
-    router, z = make("xmoe"), tokens_routers()
-    scores = router(z)
-    assert scores.shape == (50, EXPERTS_ROUTERS)
-    torch.testing.assert_close(router(7.0 * z), scores)
-    assert (scores.abs() <= 1 / 0.3 + 1e-4).all()
+def test_a_cosine_router_sees_no_lengths_and_the_published_rivals_those_of_tokens_alone():
+    z, cosine = tokens(), make("xmoe")
+    scores = cosine(z)
+    torch.testing.assert_close(cosine(7.0 * z), scores)
+    assert (scores.abs() <= 1 / 0.3 + 1e-4).all() and cosine.down.shape == (WIDTH, EXPERTS // 2)
     with torch.no_grad():
-        router.embeddings.mul_(3.0)
-        torch.testing.assert_close(router(z), scores)
-        router.log_temperature.add_(np.log(2.0))
-    torch.testing.assert_close(router(z), scores / 2)
-    assert router.down.shape == (WIDTH_ROUTERS, EXPERTS_ROUTERS // 2)
+        cosine.log_temperature.add_(np.log(2.0))
+    torch.testing.assert_close(cosine(z), scores / 2)
+    for kind, dimension in (("xmoe", 8), ("stable_moe", WIDTH)):
+        router = make(kind, reading="published")
+        before = router(z)
+        assert router.embeddings.shape == (dimension, EXPERTS) and not hasattr(router, "begin_step")
+        torch.testing.assert_close(router(2 * z), 2 * before)
+        with torch.no_grad():
+            router.embeddings.mul_(3.0)
+        torch.testing.assert_close(router(z), before)
 
 
 @pytest.mark.parametrize(("size", "millions"), [("tiny", 7), ("small", 15), ("medium", 36)])
 def test_sizes_have_the_parameters_of_the_paper(size, millions):
     """With 16 experts per block, two matrices each; embeddings apart (CompeteSMoE, section 6.1)."""
-    shape = decoder_sizes.shape_of("switch", size, 205)
+    shape = decoders.shape_of("switch", size, 205)
     block = 4 * shape.width**2 + 16 * 2 * shape.width * shape.hidden
     assert shape.blocks * block / 1e6 == pytest.approx(millions, abs=0.6)

@@ -1,26 +1,64 @@
-"""Decoders that differ from the usual one: LayerNorm after each part, dropout, mixed precision on a GPU.
+"""The decoders of the CompeteSMoE paper, Switch Transformer and GLaM at its sizes (section 6.1), and what may differ.
 
-Each is made of a decoder that is there already, so that one without them computes what it always did.
+Norms after each part and dropout are put into a decoder that is there already.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
 import numpy as np
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from moestat.training.decoder import Block, Decoder
+from moestat.training.decoder import Block, Decoder, Shape
 
-KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+Style = Literal["switch", "glam"]
+SizeName = Literal["micro", "tiny", "small", "medium"]
+
+
+class Size(NamedTuple):
+    """SMoE blocks, width (also of an expert's hidden layer), heads, window."""
+
+    blocks: int
+    width: int
+    heads: int
+    length: int
+
+
+SIZES: dict[SizeName, Size] = {
+    "micro": Size(3, 64, 4, 64),  # ours: a minute on a laptop
+    "tiny": Size(3, 264, 8, 512),
+    "small": Size(6, 264, 8, 512),
+    "medium": Size(8, 352, 8, 512),
+}
+"""The paper gives 3, 6 and 8 SMoE blocks with 7, 15 and 36 million parameters; with 16 experts as wide as the model,
+these widths give those numbers: 36 width^2 parameters in a block."""
+
+
+def shape_of(style: Style, size: SizeName, vocabulary: int) -> Shape:
+    """Return the decoder in one of its styles and sizes: LayerNorm before each part, learned positions and ReLU.
+
+    GLaM has a dense block after each SMoE block, so twice as many blocks.
+    """
+    blocks, width, heads, length = SIZES[size]
+    return Shape(vocabulary, length, blocks * (2 if style == "glam" else 1), width, heads, hidden=width)
+
+
+def feed_forwards(
+    style: Style, sparse: Callable[[int], torch.nn.Module], dense: Callable[[int], torch.nn.Module]
+) -> Callable[[int], torch.nn.Module]:
+    """Return what makes the feed-forward module of a block: sparse in each (Switch) or in every other one (GLaM)."""
+    if style == "switch":
+        return sparse
+    return lambda block: sparse(block) if block % 2 == 0 else dense(block)
 
 
 class Dropout(torch.nn.Module):
     """A module whose output loses a share of its entries in training; the others grow by as much.
 
-    The entries are a function of the key and the step, so that a run that continues from a checkpoint drops those that
-    it would have dropped.
-
-    ``share``: probability of an entry to be dropped.
+    The entries are a function of the key and the step: a run that continues from a checkpoint drops those that it would
+    have dropped.
     """
 
     def __init__(self, inside: torch.nn.Module, share: float, key: int) -> None:
@@ -58,15 +96,6 @@ class PostNorm(torch.nn.Module):
         return x
 
 
-class MixedDecoder(Decoder):
-    """A decoder in mixed precision: products in bfloat16, fused attention; weights and losses stay in float32."""
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Map symbols (batch, length) to the normalised output of the last block (batch, length, width)."""
-        with torch.autocast(tokens.device.type, dtype=torch.bfloat16), sdpa_kernel(KERNELS):
-            return super().forward(tokens).float()
-
-
 def add_dropout(model: Decoder, share: float, generator: np.random.Generator) -> None:
     """Drop a share of what attention and feed-forward network of each block add."""
     for block in model.blocks:
@@ -77,6 +106,5 @@ def add_dropout(model: Decoder, share: float, generator: np.random.Generator) ->
 
 def norm_after(model: Decoder) -> None:
     """Put the norms of each block after its sums; the last output is normalised then, and not once more."""
-    blocks = [PostNorm(block) for block in model.blocks if isinstance(block, Block)]
-    model.blocks = torch.nn.ModuleList(blocks)
+    model.blocks = torch.nn.ModuleList([PostNorm(block) for block in model.blocks if isinstance(block, Block)])
     model.norm = torch.nn.Identity()  # type: ignore[assignment]
