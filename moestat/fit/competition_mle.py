@@ -186,27 +186,6 @@ def _search(data: Data, space: _Space, pool: Pool, rounds: int) -> tuple[Pool, S
     return pool.moved(end.free, end.rounds, end.at.loss), end
 
 
-def _hop(
-    data: Data, space: _Space, best: Pool, end: Searched, rounds: int, kept: int, number: int
-) -> tuple[Pool, Searched, np.ndarray]:
-    """Throw out points from the best ones ``best``, one of a replicate, and search from where they come down.
-
-    Returns what was searched, and where each thrown-out point ended, (M, W): infinite where it fell behind.
-    """
-    thrown = space.clip(thrown_out(best.free, end.at, data.n, number, space.model.atom_size))
-    out = best.thrown(thrown)
-    for temperature in (20.0 / data.n, 0.0):
-        out = _gauss_newton(data, space, out, temperature)
-    chosen, twin = distinct(out.owner, out.loss, data.n, kept)
-    below, low = _search(data, space, out.take(chosen), rounds)
-    ends = np.full(len(out.owner), np.inf)
-    position = {int(row): k for k, row in enumerate(chosen)}
-    for row, other in enumerate(twin):
-        if other >= 0:
-            ends[row] = below.loss[position[int(other)]]
-    return below, low, ends.reshape(len(best.owner), -1)
-
-
 def thrown_out(free: Array, at: Gram, n: int, number: int, atom_size: int) -> Array:
     """Return points (M, W, p) around ``free`` (M, p): normal steps whose covariance is that of the estimate.
 
@@ -242,7 +221,17 @@ def _hops(
         active = np.nonzero(back < ENOUGH)[0]
         if not len(active):
             break
-        below, low, ends = _hop(data, space, best.take(active), end.take(xp.asarray(active)), rounds, kept, number)
+        at = end.take(xp.asarray(active)).at
+        out = best.take(active)
+        out = out.thrown(space.clip(thrown_out(out.free, at, data.n, number, space.model.atom_size)))
+        for temperature in (20.0 / data.n, 0.0):
+            out = _gauss_newton(data, space, out, temperature)
+        chosen, twin = distinct(out.owner, out.loss, data.n, kept)
+        below, low = _search(data, space, out.take(chosen), rounds)
+        # where each thrown-out point ended, infinite where it fell behind; chosen points are in the order of the rows
+        place = np.full(len(twin), -1)
+        place[chosen] = np.arange(len(chosen))
+        ends = np.where(twin >= 0, below.loss[place[np.maximum(twin, 0)]], np.inf).reshape(len(active), -1)
         before = best.loss[active]
         both, all_ends = best.join(below), active_set.concatenate([end, low])
         rows = both.best()

@@ -7,6 +7,7 @@ of a member is the same, to the last bit, in whatever batch it is computed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from moestat.arrays import Array, namespace
@@ -58,6 +59,14 @@ class Settings:
     ladder: tuple[float, ...]
     max_iterations: int
     tolerance: float
+
+    def __post_init__(self) -> None:
+        rungs = self.ladder
+        if not rungs or min(rungs) < 0 or any(a <= b for a, b in zip(rungs, rungs[1:], strict=False)):
+            raise ValueError(f"ladder is {list(rungs)}; it must be a decreasing list of numbers >= 0, at least one")
+        for name, least, below in (("box", 0, math.inf), ("max_iterations", 0, math.inf), ("tolerance", 0, 1)):
+            if not least < getattr(self, name) < below:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be between {least} and {below}")
 
 
 def descend(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:

@@ -7,7 +7,6 @@ region otherwise (an atom whose output vanishes has a free gate).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -107,7 +106,8 @@ def least_squares(
         Memory for the arrays of one batch; it decides how many members are computed together, and nothing else.
     """
     xp = namespace(x, y, starts)
-    settings = _settings(model, box, ladder, max_iterations, tolerance)
+    rungs = (LADDER if model.expert == "relu" else (0.0,)) if ladder is None else tuple(float(tau) for tau in ladder)
+    settings = Settings(float(box), rungs, int(max_iterations), float(tolerance))
     _check(model, x, y, starts, precision)
     batch, s, n_atoms, _ = starts.shape
     flat = xp.reshape(starts, (batch * s, n_atoms, -1))
@@ -144,23 +144,6 @@ def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precisio
 
         return CompiledProblem(model, n_atoms, x, y, precision)
     return Problem(model, n_atoms, x, y, precision)
-
-
-def _settings(
-    model: Model, box: float, ladder: Sequence[float] | None, max_iterations: int, tolerance: float
-) -> Settings:
-    if ladder is None:
-        ladder = LADDER if model.expert == "relu" else (0.0,)
-    rungs = tuple(float(tau) for tau in ladder)
-    if not rungs or min(rungs) < 0 or any(a <= b for a, b in zip(rungs, rungs[1:], strict=False)):
-        raise ValueError(f"ladder is {list(rungs)}; it must be a decreasing list of numbers >= 0, at least one")
-    if not 0 < box < math.inf:
-        raise ValueError(f"box is {box}; it must be positive and finite")
-    if max_iterations < 1:
-        raise ValueError(f"max_iterations is {max_iterations}; it must be at least 1")
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance is {tolerance}; it must be between 0 and 1")
-    return Settings(float(box), rungs, int(max_iterations), float(tolerance))
 
 
 def _check(model: Model, x: Array, y: Array, starts: Array, precision: str) -> None:

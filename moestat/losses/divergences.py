@@ -92,9 +92,8 @@ def _points(model: GaussianMixture, flat: Array, truth: Array, x: Array) -> np.n
     xp = namespace(flat)
     largest = np.zeros(flat.shape[0])
     for rows in row_blocks(x.shape[0], ROWS):
-        reference = model.components(truth, x[rows, :])
         for block in member_blocks(flat.shape[0], flat.shape[1] * min(ROWS, x.shape[0]), flat):
-            low, high, smallest = _span([model.components(flat[block, ...], x[rows, :]), reference])
+            low, high, smallest = _span([model.components(atoms, x[rows, :]) for atoms in (flat[block, ...], truth)])
             steps = to_numpy(xp.max((high - low) / smallest, axis=-1)) / STEP
             largest[block] = np.maximum(largest[block], steps)
     return np.maximum(FEWEST, 2 ** np.ceil(np.log2(np.maximum(largest, 1.0))).astype(np.int64))
@@ -108,11 +107,11 @@ def _on_grid(model: GaussianMixture, flat: Array, truth: Array, x: Array, points
     for rows in row_blocks(x.shape[0], ROWS):
         part = []
         for block in member_blocks(flat.shape[0], points * min(ROWS, x.shape[0]), flat):
-            here = model.components(flat[block, ...], x[rows, :])
-            reference = model.components(truth, x[rows, :])
-            low, high, _ = _span([here, reference])
+            both = [model.components(atoms, x[rows, :]) for atoms in (flat[block, ...], truth)]
+            low, high, _ = _span(both)
             y = low[..., None] + (high - low)[..., None] * grid
-            difference = xp.sqrt(_density(here, y)) - xp.sqrt(_density(reference, y))
+            here, there = (xp.sqrt(_density(at, y)) for at in both)
+            difference = here - there
             step = (high - low) / (points - 1)
             part.append(0.5 * step * xp.sum(difference * difference, axis=-1))
         columns.append(xp.concat(part, axis=0))

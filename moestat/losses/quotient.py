@@ -145,13 +145,17 @@ def _by_atom(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     kind = merging(model)
     cells = _true_cells(truth, model, kind)
     n, m = fitted.shape[-2], len(cells.atoms)
-    if n < m:
-        raise ValueError(f"{n} fitted atoms cannot represent {m} true atoms")
+    _need(n, m)
     flat = fitted.reshape(-1, n, fitted.shape[-1])
     sets = _sets(n, n - m + 1)
     null = null_distance(flat[..., model.eta], kind)
     losses = [_member(*one, cells, model, kind, sets) for one in zip(flat, null, strict=True)]
     return np.array(losses).reshape(fitted.shape[:-2])
+
+
+def _need(n: int, m: int) -> None:
+    if n < m:
+        raise ValueError(f"{n} fitted atoms cannot represent {m} true atoms")
 
 
 def _member(atoms: np.ndarray, null: np.ndarray, cells: _Truth, model: Model, kind: str, sets: _Sets) -> float:
@@ -225,8 +229,7 @@ def _with_mirror_pair(
 def _softmax(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     kind = merging(model)
     n, m = fitted.shape[-2], len(truth)
-    if n < m:
-        raise ValueError(f"{n} fitted atoms cannot represent {m} true atoms")
+    _need(n, m)
     masses = np.exp(truth[:, 0])
     group = equal_rows(truth[:, 1 : model.gate_size]) if kind != "none" else np.arange(m)
     target = masses[:, None] * truth[:, model.eta]

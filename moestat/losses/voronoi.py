@@ -34,9 +34,6 @@ BLOCKS = ("A", "b", "c", "eta")
 @takes_float64("fitted", "truth")
 def compare(fitted: Array, truth: Array, model: Model) -> Comparison:
     """Compare fitted atoms (..., N, P) with one true measure (N*, P), softmax gates in the gauge of least L3."""
-    _check(fitted, truth, model)
-    if model.gate != "softmax":
-        return compared(fitted, truth, model)
     xp = namespace(fitted, truth)
     gauged = _gauged(fitted, truth, model)
     best = xp.argmin(_l3(compared(gauged, truth, model)), axis=-1)
@@ -44,7 +41,8 @@ def compare(fitted: Array, truth: Array, model: Model) -> Comparison:
     return compared(xp.take_along_axis(gauged, chosen, axis=-3)[..., 0, :, :], truth, model)
 
 
-def _check(fitted: Array, truth: Array, model: Model) -> None:
+def _gauged(fitted: Array, truth: Array, model: Model) -> Array:
+    """Return the fits in the gauges in question, (..., K, N, P); gates other than the softmax have one."""
     for name, atoms in (("fitted", fitted), ("truth", truth)):
         if atoms.ndim < 2 or atoms.shape[-1] != model.atom_size:
             raise ValueError(
@@ -52,8 +50,8 @@ def _check(fitted: Array, truth: Array, model: Model) -> None:
                 "an atom"
             )
 
-
-def _gauged(fitted: Array, truth: Array, model: Model) -> Array:
+    if model.gate != "softmax":
+        return fitted[..., None, :, :]
     xp = namespace(fitted, truth)
     return xp.asarray(candidates(to_numpy(fitted), to_numpy(truth), model).copy(), dtype=fitted.dtype)
 
@@ -62,9 +60,6 @@ def _least(loss: Callable[[Comparison], Array]) -> Callable[[Array, Array, Model
     """Make a loss between measures of a cost of comparisons: over the gauges of a softmax, the least one."""
 
     def least(fitted: Array, truth: Array, model: Model) -> Array:
-        _check(fitted, truth, model)
-        if model.gate != "softmax":
-            return loss(compared(fitted, truth, model))
         return namespace(fitted).min(loss(compared(_gauged(fitted, truth, model), truth, model)), axis=-1)
 
     return least

@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
+import numpy as np
+
 from moestat import own
 from moestat.arrays import Array, namespace
 
@@ -103,17 +105,9 @@ def pack_symmetric(a: Array) -> Array:
 def unpack_symmetric(stored: Array, d: int) -> Array:
     """Return the symmetric matrices (..., d, d) of their isometric storage; inverse of :func:`pack_symmetric`."""
     xp = namespace(stored)
-    offset = {}
-    position = d
-    for i in range(d):
-        for j in range(i + 1, d):
-            offset[i, j] = position
-            position += 1
-    half = 1.0 / math.sqrt(2.0)
-    rows = [
-        xp.stack(
-            [stored[..., i] if i == j else half * stored[..., offset[min(i, j), max(i, j)]] for j in range(d)], axis=-1
-        )
-        for i in range(d)
-    ]
-    return xp.stack(rows, axis=-2)
+    place, upper = np.diag(np.arange(d)), np.triu_indices(d, 1)
+    place[upper] = d + np.arange(d * (d - 1) // 2)
+    place = np.maximum(place, place.T)
+    scale = np.where(np.eye(d) > 0, 1.0, 1.0 / math.sqrt(2.0))
+    entries = xp.take(stored, xp.asarray(place.reshape(-1)), axis=-1)
+    return xp.reshape(entries, (*stored.shape[:-1], d, d)) * xp.asarray(scale, dtype=stored.dtype)

@@ -38,10 +38,7 @@ class Model:
     score : {"full", "partial", "linear"}
         Fully quadratic, partially quadratic (no b) or linear (no A) score.
     expert : {"relu", "gelu", "linear", "polynomial"} or import path
-    d : int
-        Dimension of the input.
-    power : int, default 1
-        Degree of the polynomial expert; must be 1 for the others.
+        A polynomial has the degree ``power``.
     """
 
     gate: str

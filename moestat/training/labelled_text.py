@@ -46,20 +46,11 @@ class LabelledText:
 
 
 def read_csv(path: str | Path, *, text: str = "text", target: str = "label", task: Task) -> LabelledText:
-    """Read a CSV file (UTF-8, commas, a header, fields with commas or line breaks in double quotes).
+    """Read two columns of a CSV file (UTF-8, commas, a header, fields with commas or line breaks in double quotes).
 
-    Parameters
-    ----------
-    text, target : str
-        Names of two columns; others are ignored.
-    task : {"classification", "regression"}
-        Whether the target is the name of a class or a number.
-
-    Raises
-    ------
-    LabelledTextError
-        If the file cannot be read or is too large, a column is missing, a row is cut off or has too many fields, a text
-        or target is empty, a number is none, there is one class only or all numbers are equal.
+    The target is the name of a class or a number, by ``task``. A :class:`LabelledTextError` says that the file cannot
+    be read or is too large, a column is missing, a row is cut off or has too many fields, a text or target is empty, a
+    number is none, there is one class only or all numbers are equal.
     """
     path = Path(path)
     rows = _rows(path)
@@ -85,8 +76,11 @@ def read_csv(path: str | Path, *, text: str = "text", target: str = "label", tas
         texts.append(row[places[0]])
         values.append(row[places[1]].strip())
     if task == "classification":
-        labels, classes = _classes(path, target, values)
-        return LabelledText(tuple(texts), labels, classes)
+        coded = labelled(texts, values)
+        if len(coded.classes) == 1:
+            what = f"every row is of the class {coded.classes[0]!r}; at least two are needed"
+            raise LabelledTextError(f"{path}, column {target!r}: {what}")
+        return coded
     return LabelledText(tuple(texts), _numbers(path, target, values, numbers))
 
 
@@ -137,15 +131,6 @@ def _place(path: Path, header: list[str], name: str) -> int:
         what = "there is no column" if not count else f"there are {count} columns"
         raise LabelledTextError(f"{path}, row 1: {what} {name!r}; the columns are {', '.join(map(repr, header))}")
     return header.index(name)
-
-
-def _classes(path: Path, column: str, values: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
-    coded = labelled(values, values)
-    if len(coded.classes) == 1:
-        raise LabelledTextError(
-            f"{path}, column {column!r}: every row is of the class {coded.classes[0]!r}; at least two are needed"
-        )
-    return coded.target, coded.classes
 
 
 def _numbers(path: Path, column: str, values: list[str], numbers: list[int]) -> np.ndarray:
