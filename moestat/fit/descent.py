@@ -42,16 +42,6 @@ class _Batch(active_set.Rows):
 
 
 @dataclass(frozen=True)
-class _Examined(active_set.Rows):
-    """The same with their next steps; whether these promise little; and whether a member was refused to leave."""
-
-    batch: _Batch
-    step: Array
-    small: Array
-    refused: Array
-
-
-@dataclass(frozen=True)
 class Settings:
     """What :func:`descend` needs to know, see :func:`moestat.fit.newton.least_squares`."""
 
@@ -81,12 +71,15 @@ def descend(problem: Problem, start: Array, settings: Settings, variance: Array)
         _Batch(members, problem, _begin(problem, start, settings, variance)),
         lambda batch: _examine(batch, settings),
         _result,
-        lambda examined: _advance(examined, settings),
+        lambda batch: _advance(batch, settings),
     )
 
 
-def _examine(batch: _Batch, settings: Settings) -> tuple[_Examined, Array]:
-    """Return the members with their next steps, and which of them have finished."""
+def _examine(batch: _Batch, settings: Settings) -> tuple[_Batch, Array]:
+    """Return which members have finished, and all with their next steps.
+
+    Their state says, too, which steps promise little (``small``), and which members were ``refused`` to leave.
+    """
     step, state = _damped_step(batch.state, settings.box)
     xp = namespace(step)
     last = state["stage"] == len(settings.ladder) - 1
@@ -103,7 +96,7 @@ def _examine(batch: _Batch, settings: Settings) -> tuple[_Examined, Array]:
         some, allowed = _try_to_leave(_restrict(batch.problem, leaving), take(state, leaving), settings)
         state = {name: put(value, some[name], leave) for name, value in state.items()}
         done = spread(allowed, leave)
-    return _Examined(_Batch(batch.members, batch.problem, state), step, small, leave), done
+    return replace(batch, state={**state, "step": step, "small": small, "refused": leave}), done
 
 
 def _damped_step(state: State, box: float) -> tuple[Array, State]:
@@ -166,11 +159,10 @@ def _members(parts: tuple[Array, ...], which: Array) -> tuple[Array, ...]:
     return tuple(xp.take(part, which, axis=0) for part in parts)
 
 
-def _result(examined: _Examined, rows: Array) -> State:
-    state = examined.batch.state
+def _result(batch: _Batch, rows: Array) -> State:
     names = {name: f"certified_{name}" for name in CERTIFIED} | {"smoothed_loss": "loss"}
     names |= {name: name for name in ("theta", "status", "iterations")}
-    return {name: take(state[own], rows) for name, own in names.items()}
+    return {name: take(batch.state[own], rows) for name, own in names.items()}
 
 
 def _begin(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
@@ -221,17 +213,17 @@ def _evaluate(problem: Problem, state: State, settings: Settings) -> State:
     return dict(zip(("loss", "gradient", "hessian"), values, strict=True))
 
 
-def _advance(examined: _Examined, settings: Settings) -> _Batch:
+def _advance(batch: _Batch, settings: Settings) -> _Batch:
     """Move every member on: to its next rung, to the curvature of Newton's method, or by a step."""
-    state = examined.batch.state
+    state = batch.state
     # a member that has just been refused, or that changes rung or curvature, makes no step this time
-    settled = examined.small & ~examined.refused
+    settled = state["small"] & ~state["refused"]
     climb = settled & state["newton"]
     xp = namespace(climb)
     stage = state["stage"] + xp.astype(climb, state["stage"].dtype)
     state = {**state, "stage": stage, "newton": state["newton"] | settled}
-    state = _try_steps(examined.batch.problem, state, examined.step, ~(settled | examined.refused), settings)
-    return replace(examined.batch, state=state)
+    state = _try_steps(batch.problem, state, state["step"], ~(settled | state["refused"]), settings)
+    return replace(batch, state=state)
 
 
 def _try_steps(problem: Problem, state: State, step: Array, move: Array, settings: Settings) -> State:

@@ -20,12 +20,12 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit import active_set
+from moestat.fit import active_set, softmax_likelihood
 from moestat.fit.levenberg_marquardt import levenberg_marquardt
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_settings
 from moestat.fit.linalg import cholesky_solve
-from moestat.fit.second_order import Gram
-from moestat.fit.softmax_likelihood import Data, join, negative_log_likelihood, pack, posterior, prepare, split, unpack
+from moestat.fit.second_order import Gram, free_coordinates, hits
+from moestat.fit.softmax_likelihood import Data, join, pack, posterior, prepare, split, unpack
 from moestat.models.blocks import summed
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.status import Status
@@ -35,35 +35,16 @@ _RIDGE = 1e-12  # relative to the diagonal: an expert that has lost all its samp
 
 
 @dataclass(frozen=True)
-class EMResult:
-    """Where each of M fits stopped."""
+class EMResult(active_set.Rows):
+    """M fits after an E step, and in the end where each of them stopped."""
 
+    members: Array
+    replicate: Array  #: (M,) int, whose data a fit sees.
     free: Array  #: (M, p), free coordinates, see :func:`moestat.fit.softmax_likelihood.pack`.
     log_likelihood: Array  #: (M,), mean log-density.
     iterations: Array  #: (M,) int
     status: Array  #: (M,) int, a :class:`moestat.status.Status`: CONVERGED, LIMIT or NOT_FINITE.
-
-
-@dataclass(frozen=True)
-class _Batch(active_set.Rows):
-    """The fits that are still active."""
-
-    members: Array
-    replicate: Array
-    free: Array
-    log_likelihood: Array
-    """Of the step before."""
-    iterations: Array
-
-
-@dataclass(frozen=True)
-class _Expected(active_set.Rows):
-    """The same after the E step: the mean log-density and what the M step needs, see :func:`_expectations`."""
-
-    batch: _Batch
-    log_likelihood: Array
-    sums: tuple[Array, ...]
-    status: Array
+    sums: tuple[Array, ...] = ()  #: What the M step needs, see :func:`_expectations`.
 
 
 def em(
@@ -91,60 +72,50 @@ def em(
     """
     xp = namespace(start)
     members = xp.arange(start.shape[0], dtype=xp.int64)
+    none = xp.zeros_like(members)
     before = xp.full(start.shape[:1], xp.inf, dtype=start.dtype)
     return active_set.run(
-        _Batch(members, owner, start, before, xp.zeros_like(members)),
-        lambda batch: _expect(data, batch, atoms, tolerance, max_iterations),
-        _result,
-        lambda expected: _maximise(data, expected, atoms, inner, bounds),
+        EMResult(members, owner, start, before, none, none),
+        lambda fits: _expect(data, fits, atoms, tolerance, max_iterations),
+        EMResult.take,
+        lambda fits: _maximise(data, fits, atoms, inner, bounds),
     )
 
 
-def _expect(data: Data, batch: _Batch, atoms: int, tolerance: float, max_iterations: int) -> tuple[_Expected, Array]:
+def _expect(data: Data, fits: EMResult, atoms: int, tolerance: float, max_iterations: int) -> tuple[EMResult, Array]:
     """Return the fits after an E step, and which of them have finished."""
-    xp = namespace(batch.free)
-    gate, mean, log_variance = split(data.cast(batch.free), atoms)
+    xp = namespace(fits.free)
+    gate, mean, log_variance = split(data.cast(fits.free), atoms)
     log_likelihood, *sums = active_set.concatenate(
         [
-            _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], batch.replicate[block])
-            for block in data.blocks(batch.free.shape[0], 8 * atoms)
+            _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], fits.replicate[block])
+            for block in data.blocks(fits.free.shape[0], 8 * atoms)
         ]
     )
-    bad = ~(xp.isfinite(log_likelihood) & xp.all(xp.isfinite(batch.free), axis=-1))
-    small = xp.abs(log_likelihood - batch.log_likelihood) <= tolerance * xp.abs(log_likelihood)
-    marks = (small, Status.CONVERGED), (bad, Status.NOT_FINITE)
-    status = active_set.coded(batch.members, Status.LIMIT, *marks)
-    return _Expected(batch, log_likelihood, tuple(sums), status), small | bad | (batch.iterations >= max_iterations)
+    bad = ~(xp.isfinite(log_likelihood) & xp.all(xp.isfinite(fits.free), axis=-1))
+    small = xp.abs(log_likelihood - fits.log_likelihood) <= tolerance * xp.abs(log_likelihood)
+    status = active_set.coded(fits.members, Status.LIMIT, (small, Status.CONVERGED), (bad, Status.NOT_FINITE))
+    after = replace(fits, log_likelihood=log_likelihood, sums=tuple(sums), status=status)
+    return after, small | bad | (fits.iterations >= max_iterations)
 
 
-def _result(expected: _Expected, rows: Array) -> EMResult:
-    """Return the results of the fits in the given rows."""
-    batch = expected.batch
-    return EMResult(*active_set.take((batch.free, expected.log_likelihood, batch.iterations, expected.status), rows))
-
-
-def _maximise(data: Data, expected: _Expected, atoms: int, inner: int, bounds: tuple[float, float]) -> _Batch:
+def _maximise(data: Data, fits: EMResult, atoms: int, inner: int, bounds: tuple[float, float]) -> EMResult:
     """Return the fits after an M step."""
-    batch = expected.batch
-    xp = namespace(batch.free)
-    gate, mean, _ = split(batch.free, atoms)
-    rz, rzz, pull, square = expected.sums
+    xp = namespace(fits.free)
+    gate, mean, _ = split(fits.free, atoms)
+    rz, rzz, pull, square = fits.sums
     members, _, size = rz.shape
     # weighted least squares on the residuals of the old means
     diagonal = xp.linalg.diagonal(rzz)
-    rzz = rzz + xp.eye(size, dtype=batch.free.dtype) * (_RIDGE * diagonal + 1e-300)[..., None]
+    rzz = rzz + xp.eye(size, dtype=fits.free.dtype) * (_RIDGE * diagonal + 1e-300)[..., None]
     flat = (members * atoms, size)
     move, _ = cholesky_solve(xp.reshape(rzz, (*flat, size)), xp.reshape(pull, flat))
     move = xp.reshape(move, mean.shape)
     mass = xp.maximum(rz[..., 0], xp.full_like(rz[..., 0], 1e-300))
     variance = (square - xp.sum(move * pull, axis=-1)) / mass
     log_variance = xp.log(xp.clip(variance, *bounds))
-    return replace(
-        batch,
-        free=join(_gate_step(data, gate, rz, batch.replicate, inner), mean + move, log_variance),
-        log_likelihood=expected.log_likelihood,
-        iterations=batch.iterations + 1,
-    )
+    free = join(_gate_step(data, gate, rz, fits.replicate, inner), mean + move, log_variance)
+    return replace(fits, free=free, iterations=fits.iterations + 1)
 
 
 def _expectations(data: Data, gate: Array, mean: Array, log_variance: Array, replicate: Array) -> tuple[Array, ...]:
@@ -252,13 +223,11 @@ def expectation_maximisation(
     start = np.argmax(reached, axis=1)
     rows = xp.asarray(np.arange(replicates) * count + start)
     best = xp.take(run.free, rows, axis=0)
-    problem = negative_log_likelihood(data, xp.take(owner, rows), atoms, variances[0])
+    problem = softmax_likelihood.negative_log_likelihood(data, xp.take(owner, rows), atoms, variances[0])
     gradient = problem(best, xp.arange(replicates)).gradient
-    lower, upper = (math.log(v) for v in variances)
-    held = (best[:, -atoms:] <= lower + _EDGE) | (best[:, -atoms:] >= upper - _EDGE)
-    outward = (gradient[:, -atoms:] > 0) == (best[:, -atoms:] < 0.5 * (lower + upper))
-    at_bound = xp.where(held & outward, xp.zeros_like(gradient[:, -atoms:]), gradient[:, -atoms:])
-    gradient = xp.concat([gradient[:, :-atoms], at_bound], axis=-1)
+    space = softmax_likelihood.space_of(best, atoms, math.inf, variances)
+    bounds = space.lower + _EDGE, space.upper - _EDGE
+    gradient = xp.where(free_coordinates(best, gradient, *bounds), gradient, xp.zeros_like(gradient))
     log_likelihood = xp.take(run.log_likelihood, rows) * n
     return LikelihoodFit.of(
         *(model, truth, x, y, log_likelihood, xp.take(run.status, rows)),
@@ -266,7 +235,7 @@ def expectation_maximisation(
         gradient=xp.max(xp.abs(gradient), axis=-1),
         decrement=xp.full_like(log_likelihood, xp.nan),
         iterations=xp.take(run.iterations, rows),
-        box_hits=xp.sum(xp.astype(held, xp.int64), axis=-1),
+        box_hits=hits(best, *bounds),
         start=xp.asarray(start),
         start_log_likelihood=xp.asarray(np.where(np.isfinite(reached), reached, np.nan)),
     )

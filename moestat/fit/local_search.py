@@ -39,24 +39,21 @@ _PAST = 0.01  # how far past a boundary, in units of 1 / n, the order of the dis
 
 @dataclass(frozen=True)
 class Searched(active_set.Rows):
-    """Where M fits ended."""
-
-    free: Array  #: (M, p)
-    at: Gram  #: Loss, gradient and curvature there.
-    rounds: Array  #: (M,) int
-    status: Array  #: (M,) int: CONVERGED when no move of several rounds gained anything; LIMIT.
-
-
-@dataclass(frozen=True)
-class _Batch(active_set.Rows):
-    """The fits that are still active; ``idle`` is the number of rounds in a row that have gained nothing."""
+    """Where M fits are in a search, and in the end where they stopped."""
 
     members: Array
-    replicate: Array
-    free: Array
-    at: Gram
-    idle: Array
-    rounds: Array
+    replicate: Array  #: (M,) int, whose data a fit sees.
+    free: Array  #: (M, p)
+    at: Gram  #: Loss, gradient and curvature there.
+    idle: Array  #: (M,) int, rounds in a row that have gained nothing.
+    rounds: Array  #: (M,) int
+
+    @property
+    def status(self) -> Array:
+        """(M,) int: CONVERGED when no move of several rounds gained anything; LIMIT; NOT_FINITE."""
+        ended = self.idle >= PATIENCE, Status.CONVERGED
+        lost = ~namespace(self.idle).isfinite(self.at.loss), Status.NOT_FINITE
+        return active_set.coded(self.idle, Status.LIMIT, ended, lost)
 
 
 def local_search(
@@ -67,10 +64,10 @@ def local_search(
     problem = likelihood_problem(model, data, owner, 0.0, space.variances[0])
     rng = np.random.default_rng(20240202)
 
-    def ended(batch: _Batch) -> tuple[_Batch, Array]:
+    def ended(batch: Searched) -> tuple[Searched, Array]:
         return batch, (batch.idle >= PATIENCE) | (batch.rounds >= max_rounds)
 
-    def step(batch: _Batch) -> _Batch:
+    def step(batch: Searched) -> Searched:
         noise = _noise(rng, model, batch.free, data.n)
         moved = space.clip(batch.free + _best_move(model, data, batch.replicate, batch.free, batch.at, noise))
         at, trial = batch.at, problem(moved, batch.members)
@@ -85,16 +82,9 @@ def local_search(
 
     members = xp.arange(free.shape[0], dtype=xp.int64)
     none = xp.zeros_like(members)
-    return active_set.run(_Batch(members, owner, free, problem(free, members), none, none), ended, _result, step)
-
-
-def _result(batch: _Batch, rows: Array) -> Searched:
-    """Return the results of the fits in the given rows."""
-    batch = batch.take(rows)
-    ended = batch.idle >= PATIENCE, Status.CONVERGED
-    lost = ~namespace(rows).isfinite(batch.at.loss), Status.NOT_FINITE
-    status = active_set.coded(batch.idle, Status.LIMIT, ended, lost)
-    return Searched(batch.free, batch.at, batch.rounds, status)
+    return active_set.run(
+        Searched(members, owner, free, problem(free, members), none, none), ended, Searched.take, step
+    )
 
 
 def _noise(rng: np.random.Generator, model: Competition, free: Array, n: int) -> Array:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from moestat.arrays import Array, namespace
+from moestat.fit.likelihood import Space
 from moestat.fit.second_order import Gram
 from moestat.models.blocks import member_blocks, row_blocks, summed
 from moestat.models.gates import score_features
@@ -113,6 +114,14 @@ def join(gate: Array, mean: Array, log_variance: Array) -> Array:
     xp = namespace(mean)
     linear = xp.matrix_transpose(xp.concat([gate, mean], axis=-2))
     return xp.concat([xp.reshape(linear, (*mean.shape[:-2], -1)), log_variance], axis=-1)
+
+
+def space_of(free: Array, atoms: int, box: float, variances: tuple[float, float]) -> Space:
+    """Return the parameter space of free coordinates (..., p): a box for gates and means, bounds for the variances."""
+    xp = namespace(free)
+    linear = xp.full(free.shape[-1] - atoms, float(box), dtype=free.dtype)
+    low, high = (xp.full(atoms, math.log(v), dtype=free.dtype) for v in variances)
+    return Space(xp.concat([-linear, low]), xp.concat([linear, high]), variances)
 
 
 class Posterior(NamedTuple):

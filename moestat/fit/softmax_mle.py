@@ -12,7 +12,6 @@ a box; the theory assumes a compact parameter space as well.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +22,7 @@ from moestat.doors import takes_float64
 from moestat.fit.em import em
 from moestat.fit.likelihood import LikelihoodFit, Pool, Space, check_problem, check_settings, distinct
 from moestat.fit.second_order import Ends
-from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
+from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, space_of, unpack
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 RATIO, RUNGS = 4, 3
@@ -75,7 +74,7 @@ def maximum_likelihood(
     check_settings(1, coarsest=coarsest, max_iterations=max_iterations, kept=kept)
     xp = namespace(x, y, starts)
     free = xp.reshape(pack(starts), (replicates * count, -1))
-    space = _space(free, atoms, box, variances)
+    space = space_of(free, atoms, box, variances)
     pool = Pool.of(space.clip(free), replicates)
     ladder = [RATIO**k for k in reversed(range(RUNGS)) if k == 0 or n // RATIO**k >= coarsest]
     for thin in ladder:  # so many samples for each one used
@@ -113,7 +112,7 @@ def rough_maxima(
     xp = namespace(x, y, starts)
     replicates, count, atoms, _ = starts.shape
     free = xp.reshape(pack(starts), (replicates * count, -1))
-    space = _space(free, atoms, box, variances)
+    space = space_of(free, atoms, box, variances)
     data = prepare(x, y, single=True)
     few = _climbed(data, Pool.of(space.clip(free), replicates), space, atoms, _FEW_STEPS)[0]
     # those that lead, and are not where another one is, go on
@@ -123,13 +122,6 @@ def rough_maxima(
     theta[going], loss[going] = to_numpy(unpack(far.free, atoms)), far.loss
     log_likelihood = np.reshape(space.log_likelihood(loss, data.n), (replicates, count))
     return xp.asarray(np.reshape(theta, starts.shape)), xp.asarray(log_likelihood)
-
-
-def _space(free: Array, atoms: int, box: float, variances: tuple[float, float]) -> Space:
-    xp = namespace(free)
-    linear = xp.full(free.shape[-1] - atoms, float(box), dtype=free.dtype)
-    low, high = (xp.full(atoms, math.log(v), dtype=free.dtype) for v in variances)
-    return Space(xp.concat([-linear, low]), xp.concat([linear, high]), variances)
 
 
 def _after_em(data: Data, pool: Pool, space: Space, atoms: int, steps: int) -> Pool:

@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from moestat import bounded, data_file
+from moestat.bounded import DataFileError
 
 Unit = Literal["character", "byte", "word"]
 
@@ -34,9 +35,7 @@ SHARES = (0.90, 0.05, 0.05)  # of training, validation and test: those of enwik8
 PARTS = ("train", "valid", "test")
 END_OF_LINE = "<eos>"
 
-
-class CorpusError(ValueError):
-    """A text cannot be used; the message names the file and says why."""
+CorpusError = DataFileError  #: A text cannot be used; the message names the file and says why.
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,6 @@ def load(path: str | Path = "") -> Corpus:
         return _file(path, bounded.require(path), stamp.st_mtime_ns)
     except OSError as error:
         raise CorpusError(f"{error.filename or path}: cannot be read ({error.strerror or error})") from None
-    except data_file.DataFileError as error:
-        raise CorpusError(str(error)) from None
 
 
 def load_checked(path: str, sha256: str) -> Corpus:

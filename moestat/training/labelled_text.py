@@ -17,14 +17,13 @@ from typing import Literal
 import numpy as np
 
 from moestat import bounded
+from moestat.bounded import DataFileError
 
 Task = Literal["classification", "regression"]
 
+LabelledTextError = DataFileError  #: A file of labelled texts cannot be used; the message names it and says why.
+
 LONGEST_FIELD = 10_000_000  #: Characters of a field; the csv module stops at 131 072.
-
-
-class LabelledTextError(ValueError):
-    """A file of labelled texts cannot be used; the message names it and says why."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +101,7 @@ def holdout(count: int, share: float, rng: np.random.Generator) -> tuple[np.ndar
 
 
 def _rows(path: Path) -> list[list[str]]:
-    try:
-        raw = bounded.read(path)
-    except bounded.DataFileError as error:
-        raise LabelledTextError(str(error)) from None
+    raw = bounded.read(path)
     try:
         content = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
