@@ -33,16 +33,10 @@ def run(
 ) -> R:
     """Step until every member has finished; return their results in the order of the start.
 
-    Parameters
-    ----------
-    batch : Rows
-        State at the start; ``members`` are the positions of those that are still active.
-    examine : callable
-        Returns what the step needs (with ``take``, see :class:`Rows`), and which members have finished, (B,) bool.
-    result : callable
-        ``result(examined, rows)`` returns the results of the members in ``rows``: a dataclass, dict or tuple of arrays.
-    step : callable
-        Returns the next state.
+    ``batch`` (see :class:`Rows`) is the state at the start; its ``members`` are the positions of those that are active.
+    ``examine(batch)`` returns what the step needs, with ``take``, and which members have finished, (B,) bool;
+    ``result(examined, rows)`` the results of the members in ``rows``, a dataclass, dict or tuple of arrays;
+    ``step(examined)`` the next state.
     """
     members = batch.members
     finished: list[tuple[Array, R]] = []

@@ -21,17 +21,11 @@ ESCAPES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 def certify(problem: Problem, theta: Array, tau: Smoothing, box: float, goal: Array) -> dict[str, Array]:
     """Examine points (B, N, P) by the eigenvalues of the exact Hessian on the free coordinates.
 
-    Gains in the loss below ``goal`` (B,) do not matter.
-
-    Returns
-    -------
-    dict of arrays, batch first
-        ``gradient``: largest absolute entry of the gradient over the free coordinates;
-        ``decrement``: half g' |H|^-1 g on them, the gain that the quadratic model promises;
-        ``min_eigenvalue``: smallest eigenvalue of H on them, the softmax gauge left out;
-        ``box_hits``: number of coordinates on the box;
-        ``escaped``: whether a direction of negative curvature leads to a loss that is lower by more than ``goal``;
-        ``lower``: that point (``theta`` itself where not escaped).
+    Gains in the loss below ``goal`` (B,) do not matter. Returns arrays, batch first: the largest absolute entry of the
+    ``gradient`` over the free coordinates; the ``decrement``, half g' |H|^-1 g on them, the gain that the quadratic
+    model promises; the ``min_eigenvalue`` of H on them, the softmax gauge left out; the number of coordinates on the
+    box, ``box_hits``; whether a direction of negative curvature leads to a loss that is lower by more than the goal,
+    ``escaped``; and that ``lower`` point (``theta`` itself where not escaped).
     """
     xp = namespace(theta)
     model, n = problem.model, problem.n_atoms

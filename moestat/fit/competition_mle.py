@@ -71,28 +71,19 @@ def maximum_likelihood(
 ) -> LikelihoodFit:
     """Fit competition-gated Gaussian mixtures of experts.
 
+    Arguments are those of :func:`moestat.fit.softmax_mle.maximum_likelihood`, but for atoms ``[W, v]`` (see
+    :class:`moestat.models.competition.Competition`), of whose weights ``box`` bounds the absolute value, and for
+
     Parameters
     ----------
-    x, y : arrays (B, n, d), (B, n)
-    starts : array (B, S, k, P)
-        Atoms ``[W, v]``, see :class:`moestat.models.competition.Competition`.
-    truth : array (k*, P), optional
-        For the gain; no start may be equal to it.
-    box, variances : float, (float, float)
-        Bounds on the absolute value of weights, and on the variances.
     adam_steps : int
         Steps of Adam, on the first ``coarsest`` samples.
     search_rounds : int
-        Rounds of the local search, at most; 0 leaves it out.
+        Rounds of the local search, at most, which has converged when several in a row gained nothing; 0 leaves it out.
     kept : int
         Most distinct points per replicate that go on to all samples, and to the local search.
     hops : int
         Most rounds in which points thrown out from the best one are searched from; they end when 12 came back.
-
-    Returns
-    -------
-    LikelihoodFit
-        ``status`` is CONVERGED when several rounds of the local search in a row gained nothing.
     """
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth, variances)
     if model.active > atoms:
@@ -103,7 +94,9 @@ def maximum_likelihood(
     check_settings(0, adam_steps=adam_steps, search_rounds=search_rounds, hops=hops)
     xp = namespace(x, y, starts)
     data = Data(model.features(x), y)
-    space = _space(model, atoms, box, variances, starts)
+    both = (([end] * model.weight_size + [math.log(v)]) * atoms for end, v in zip((-box, box), variances, strict=True))
+    lower, upper = (xp.asarray(ends, dtype=starts.dtype) for ends in both)
+    space = _Space(lower, upper, variances, model)
     free = space.clip(xp.reshape(pack(starts), (replicates * count, -1)))
     few = data.first(coarsest)
     coldest = max(0.003, 20.0 / few.n)
@@ -136,14 +129,6 @@ def maximum_likelihood(
         start_log_likelihood=xp.asarray(space.log_likelihood(reached, n)),
         hops_back=xp.asarray(back),
     )
-
-
-def _space(model: Competition, atoms: int, box: float, variances: tuple[float, float], like: Array) -> _Space:
-    xp, ends = namespace(like), []
-    for weight, variance in ((-box, variances[0]), (box, variances[1])):
-        atom = [float(weight)] * model.weight_size + [math.log(variance)]
-        ends.append(xp.asarray(atom * atoms, dtype=like.dtype))
-    return _Space(ends[0], ends[1], variances, model)
 
 
 def _anneal(data: Data, space: _Space, owner: Array, free: Array, coldest: float, steps: int) -> Array:

@@ -60,15 +60,9 @@ def em(
 ) -> EMResult:
     """Run EM from M starts (M, p) on the data of their owners (M,) until steps are small.
 
-    Parameters
-    ----------
-    tolerance : float, default 1e-6
-        A fit has stopped when ``|change| <= tolerance * |log-likelihood|`` (the rule of the R package meteorits, and
-        its default). It says that steps are small, not that a maximum is near.
-    inner : int, default 10
-        Newton steps of the gate per M step, at most.
-    bounds : (float, float), default (1e-2, 1e2)
-        Variances stay between them: the likelihood has no maximum without a lower bound.
+    A fit has stopped when ``|change| <= tolerance * |log-likelihood|`` (the rule of the R package meteorits, and its
+    default): steps are small, which does not say that a maximum is near. The gate makes at most ``inner`` Newton steps
+    per M step. Variances stay between the ``bounds``: the likelihood has no maximum without a lower one.
     """
     xp = namespace(start)
     members = xp.arange(start.shape[0], dtype=xp.int64)

@@ -4,9 +4,9 @@ The loss of an over-specified or misspecified mixture has many local minima, whi
 truth does not need fit of the noise (or of the wrong gate). Here many starts compete for each data set:
 
 1. the *local* estimator's own starts are fitted to the end; they are the yardstick;
-2. starts near every known minimiser, random draws, and smaller fits with one atom more, put in where a score statistic
-   says that it pays (:mod:`moestat.fit.screening`), are *raced*: a few Newton steps, on a part of the rows where there
-   are many, then the better ones a few more; the survivors are fitted to the end on all rows;
+2. starts near every known minimiser, random draws, and smaller fits with one atom more (all of
+   :mod:`moestat.fit.search_starts`) are *raced*: a few Newton steps, on a part of the rows where there are many, then
+   the better ones a few more; the survivors are fitted to the end on all rows;
 3. rounds of replacements follow: the atom that the best fit needs least is taken out, and another put in, as in the
    split-and-merge moves of Ueda et al. (SMEM, Neural Computation 12, 2000) and the insertion steps of the sliding
    Frank-Wolfe algorithm (Denoyelle et al., Inverse Problems 36, 2019).
@@ -27,6 +27,7 @@ import numpy as np
 from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
 from moestat.fit import end_points, search_starts
+from moestat.fit.likelihood import check_settings
 from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, from_each
 from moestat.fit.search_starts import KINDS, Stream
@@ -55,17 +56,15 @@ class Budget:
     agree: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("near", "random", "inserted", "rounds", "replaced", "screened", "rows", "agree"):
-            least = int(name in ("screened", "rows", "agree"))
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+        for least, names in ((0, "near random inserted rounds replaced"), (1, "screened rows agree")):
+            check_settings(least, **{name: getattr(self, name) for name in names.split()})
         if any(steps < 1 or not 0 < share <= 1 for steps, share in self.heats):
             raise ValueError(f"heats is {self.heats}; every heat needs at least 1 step and a share in (0, 1]")
 
     def times(self, factor: float) -> Budget:
         """Return this budget with ``factor`` times as many starts, rounded up."""
         names = ("near", "random", "inserted", "screened", "replaced")
-        counts = {name: int(np.ceil(factor * getattr(self, name))) for name in names}
+        counts: dict[str, Any] = {name: int(np.ceil(factor * getattr(self, name))) for name in names}
         return replace(self, **counts | {"screened": max(counts["screened"], 1)})
 
 

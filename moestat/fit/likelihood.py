@@ -186,7 +186,7 @@ class Pool:
         self, problem: Problem, space: Space, tolerance: float, max_iterations: int, rounding: float = 1e-15
     ) -> tuple[Pool, Ends]:
         """Return where the trust-region method leads from every point, see :mod:`moestat.fit.trust_region`."""
-        how = {"tolerance": tolerance, "rounding": rounding, "max_iterations": max_iterations}
+        how: dict[str, Any] = {"tolerance": tolerance, "rounding": rounding, "max_iterations": max_iterations}
         end = trust_region(problem, self.free, lower=space.lower, upper=space.upper, **how)
         return self.moved(end.theta, end.iterations, end.loss), end
 

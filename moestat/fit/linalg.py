@@ -24,17 +24,9 @@ def cholesky_solve(h: Array, g: Array) -> tuple[Array, Array]:
 def damped_solve(h: Array, damping: Array, free: Array, rhs: Array) -> tuple[Array, Array]:
     """Solve (h + damping) x = rhs on the free coordinates, member by member; x = rhs on the others.
 
-    Parameters
-    ----------
-    h, damping, free, rhs : arrays (B, p, p), (B,), (B, p), (B, p)
-        The matrices are symmetric, float64.
-
-    Returns
-    -------
-    x : array (B, p)
-        Solutions; zero where the factorisation failed.
-    ok : bool array (B,)
-        Whether the member was positive definite (in floating point) and its solution is finite.
+    The symmetric float64 matrices h are (B, p, p), ``damping`` (B,), ``free`` and ``rhs`` (B, p). Returns the
+    solutions, zero where the factorisation failed, and whether each member was positive definite (in floating point)
+    and its solution is finite, (B,).
     """
     xp = namespace(h, rhs)
     if array_api_compat.is_cupy_array(h):

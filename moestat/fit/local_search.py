@@ -146,13 +146,18 @@ def _nearest(model: Competition, data: Data, owner: Array, free: Array, count: i
 
 def _covariance(curve: Array) -> Array:
     """Return H^-1 (M, p, p), a ridge keeping it finite where an expert sees no samples."""
-    xp = namespace(curve)
-    diagonal = xp.linalg.diagonal(curve)
+    unit, scaled = _scaled(curve, 1e-8)
+    return unit[:, :, None] * namespace(curve).linalg.inv(scaled) * unit[:, None, :]
+
+
+def _scaled(gram: Array, ridge: float) -> tuple[Array, Array]:
+    """Return factors (M, p) of coordinates, and the matrices (M, p, p) that these bring to a unit diagonal and more."""
+    xp = namespace(gram)
+    diagonal = xp.linalg.diagonal(gram)
     unit = 1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal)))
-    eye = xp.eye(curve.shape[-1], dtype=curve.dtype)
-    scaled = curve * unit[:, :, None] * unit[:, None, :] + 1e-8 * eye
-    scaled = scaled + eye * xp.astype(diagonal <= 0, curve.dtype)[:, None, :]
-    return unit[:, :, None] * xp.linalg.inv(scaled) * unit[:, None, :]
+    added = ridge + xp.astype(diagonal <= 0, gram.dtype)
+    eye = xp.eye(gram.shape[-1], dtype=gram.dtype)
+    return unit, gram * unit[:, :, None] * unit[:, None, :] + eye * added[:, None, :]
 
 
 def left_to_gain(at: Gram, held: Array, n: int) -> Array:
@@ -235,13 +240,9 @@ def _least_move(slope: Array, across: Array, chosen: Array, goal: Array, used: A
         wide = xp.broadcast_to(chosen[:, t, :][:, None, :], (*slope.shape[:2], chosen.shape[-1]))
         on = used[:, t, :]
         a, b = (xp.take_along_axis(part, wide, axis=-1) * on[:, None, :] for part in (slope, across))
-        gram = xp.matmul(xp.matrix_transpose(a), b)
-        diagonal = xp.linalg.diagonal(gram)
-        unit = 1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal)))
         # two margins may depend on the parameters in nearly the same way: goals that contradict each other then give
         # a long move, which loses
-        ridge = 1e-10 + xp.astype(diagonal <= 0, gram.dtype)
-        gram = gram * unit[:, :, None] * unit[:, None, :] + xp.eye(gram.shape[-1], dtype=gram.dtype) * ridge[:, None, :]
+        unit, gram = _scaled(xp.matmul(xp.matrix_transpose(a), b), 1e-10)
         weight = unit * xp.linalg.solve(gram, (unit * goal[:, t, :] * on)[..., None])[..., 0]
         parts.append(xp.matmul(b, weight[..., None])[..., 0])
     return xp.stack(parts, axis=1)

@@ -132,15 +132,10 @@ def layout(model: Model, n_atoms: int) -> Layout:
 
 
 class Problem:
-    """The least-squares problems of a batch of members: 1/2 mean (f_theta(x) - y)^2.
+    """The least-squares problems of a batch of members, 1/2 mean (f_theta(x) - y)^2, with N = ``n_atoms`` atoms.
 
-    Parameters
-    ----------
-    n_atoms : int
-        Number N of fitted atoms.
-    x, y : arrays (B, n, d), (B, n)
-    precision : {"mixed", "double"}
-        "mixed": the products that make the Hessian run in float32; loss and gradient are float64 always.
+    They have samples x (B, n, d) and y (B, n). With "mixed" precision the products that make the Hessian run in
+    float32; loss and gradient are float64 always.
     """
 
     def __init__(self, model: Model, n_atoms: int, x: Array, y: Array, precision: Precision = "mixed") -> None:
@@ -200,15 +195,10 @@ class Problem:
         return total / self.n
 
     def hessian(self, theta: Array, tau: experts.Smoothing, curvature: Array | float = 1.0) -> tuple[Array, ...]:
-        """Return loss (B,), gradient (B, p) and Hessian (B, p, p), p = N P, atoms in turn.
+        """Return loss (B,), gradient (B, p) and Hessian (B, p, p) at theta (B, N, P); p = N P, atoms in turn.
 
-        Parameters
-        ----------
-        theta : array (B, N, P)
-        tau : float or array (B, 1, 1)
-            Smoothing of the ReLU.
-        curvature : array (B, 1, 1) or float
-            Factor of the residual's second-order term: 1 for the exact Hessian, 0 for Gauss-Newton's J'J.
+        ``tau``, a number or (B, 1, 1), smooths the ReLU; ``curvature``, the same, is the factor of the residual's
+        second-order term: 1 for the exact Hessian, 0 for Gauss-Newton's J'J.
         """
         xp = namespace(theta)
         gate, eta = self._split(theta)

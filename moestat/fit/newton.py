@@ -111,7 +111,11 @@ def least_squares(
     _check(model, x, y, starts, precision)
     batch, s, n_atoms, _ = starts.shape
     flat = xp.reshape(starts, (batch * s, n_atoms, -1))
-    size = _group(model, x, n_atoms, precision, batch_bytes)
+    if batch_bytes is None:
+        batch_bytes = CUDA_BATCH_BYTES if array_api_compat.is_cupy_array(x) else BATCH_BYTES
+    p = n_atoms * model.atom_size
+    member = 8 * (x.shape[1] * (2 * model.atom_size + 15 * n_atoms) + 6 * p * p)
+    size = max(1, int(batch_bytes // member))
     parts = []
     for first in range(0, batch * s, size):
         members = xp.arange(first, min(first + size, batch * s))
@@ -158,12 +162,3 @@ def _check(model: Model, x: Array, y: Array, starts: Array, precision: str) -> N
             f"starts has shape {tuple(starts.shape)}; it must be (B, S, N, P) with B = {x.shape[0]} and "
             f"P = {model.atom_size}"
         )
-
-
-def _group(model: Model, x: Array, n_atoms: int, precision: str, batch_bytes: int | None) -> int:
-    """Return how many members are computed together."""
-    if batch_bytes is None:
-        batch_bytes = CUDA_BATCH_BYTES if array_api_compat.is_cupy_array(x) else BATCH_BYTES
-    n, p = x.shape[1], n_atoms * model.atom_size
-    member = 8 * (n * (2 * model.atom_size + 15 * n_atoms) + 6 * p * p)
-    return max(1, int(batch_bytes // member))

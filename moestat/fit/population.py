@@ -100,7 +100,15 @@ def pseudo_truths(
         raise ValueError(f"points_log2 is {points_log2} and polish_log2 {polish_log2}; 1 <= first <= second <= 30")
     if not keep >= 0:
         raise ValueError(f"keep is {keep}; it must be at least 0")
-    function, xp = _function(target), backend(device)
+    xp = backend(device)
+
+    def function(x: np.ndarray) -> np.ndarray:
+        if callable(target):
+            values: np.ndarray = as_float64(target(x), "target(x)")
+        else:
+            values = target[0].predict(as_float64(target[1], "target[1]"), x)
+        return values
+
     points = points or of_cube(model.d)
     x = points(points_log2, "coarse")
     values = function(x)
@@ -139,15 +147,6 @@ def pseudo_truths(
         dropped=dropped + more,
         **record,
     )
-
-
-def _function(
-    target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray],
-) -> Callable[[np.ndarray], np.ndarray]:
-    if callable(target):
-        return lambda x: as_float64(target(x), "target(x)")
-    model, theta = target[0], as_float64(target[1], "target[1]")
-    return lambda x: model.predict(theta, x)
 
 
 def lowest_minima(

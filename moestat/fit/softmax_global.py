@@ -72,16 +72,16 @@ def global_maximum(
         going = np.nonzero(there < enough)[0]
         if not len(going):
             break
-        data = (xp.take(part, xp.asarray(going), axis=0) for part in (x, y))
-        found, reached = _round(*data, base[going], atoms, number, how)
+        inputs, responses = (xp.take(part, xp.asarray(going), axis=0) for part in (x, y))
+        found, reached = _round(inputs, responses, base[going], atoms, number, how)
         above = reached - height[going]
         there[going] = np.where(above > AGAIN, 1, there[going] + (above >= -AGAIN))
         up = going[above > 0]
         theta[up], height[up] = found[above > 0], reached[above > 0]
         lower = going[above < -AGAIN]
         if len(lower):
-            data = (xp.take(part, xp.asarray(lower), axis=0) for part in (x, y))
-            theta[lower], reached = _exchanged(*data, theta[lower], height[lower], number, how)
+            inputs, responses = (xp.take(part, xp.asarray(lower), axis=0) for part in (x, y))
+            theta[lower], reached = _exchanged(inputs, responses, theta[lower], height[lower], number, how)
             there[lower] = np.where(reached > height[lower] + AGAIN, 0, there[lower])
             height[lower] = reached
     # gates are bounded against the last atom's, so that which one is last matters where the box does

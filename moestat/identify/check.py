@@ -125,11 +125,7 @@ def identify(
 
 
 def _expert(
-    expert: str | Function,
-    d: int,
-    power: int,
-    outer_scale: bool,
-    parameters: tuple[str, ...] | None,
+    expert: str | Function, d: int, power: int, outer_scale: bool, parameters: tuple[str, ...] | None
 ) -> tuple[str, Parametric]:
     if isinstance(expert, str):
         if own.is_path(expert):

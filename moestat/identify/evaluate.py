@@ -78,7 +78,17 @@ class Evaluator:
         def harm(vectors: np.ndarray) -> float:
             return distance_to_harm(vectors, labels, parameters, lengths)
 
-        relations = tuple(_relation(v, columns, labels, quantities, others, harm(v[None]) <= HARM) for v in null)
+        def relation(vector: np.ndarray) -> Relation:
+            """Write a dependency, and find out how much of the expert it needs."""
+            used = np.flatnonzero(vector)
+            used = used[np.argsort(vector[used] != 1.0, kind="stable")]
+            terms = [(float(vector[i]), str(labels[i])) for i in used]
+            holds = [name for name, other in others.items() if _residual(other, vector) < 1e-6]
+            residual, harmful = _residual(columns, vector) if len(used) > 1 else 0.0, harm(vector[None]) <= HARM
+            holds_for = holds[0] if holds else "this expert"
+            return Relation(tuple(terms), holds_for, residual, harmful, write(terms, quantities))
+
+        relations = tuple(relation(vector) for vector in null)
         if kind not in STRONG:
             return Family(structure, relations, np.nan, np.nan)
         of_expert = null[[r.holds_for != "every expert" for r in relations]] if len(null) else null
@@ -130,23 +140,6 @@ def _null_vectors(structure: Decomposition, labels: list[Label]) -> np.ndarray:
             i, j, factor = j, i, 1.0 / factor
         vectors.append(unit[i] - factor * unit[j])
     return np.array([*vectors, *structure.null]).reshape(-1, len(labels))
-
-
-def _relation(
-    vector: np.ndarray,
-    columns: np.ndarray,
-    labels: list[Label],
-    quantities: dict[str, float],
-    others: dict[str, np.ndarray],
-    harmful: bool,
-) -> Relation:
-    """Write a dependency as a relation, and find out how much of the expert it needs."""
-    used = np.flatnonzero(vector)
-    used = used[np.argsort(vector[used] != 1.0, kind="stable")]
-    terms = [(float(vector[i]), str(labels[i])) for i in used]
-    holds = [name for name, other in others.items() if _residual(other, vector) < 1e-6]
-    residual = _residual(columns, vector) if len(used) > 1 else 0.0
-    return Relation(tuple(terms), holds[0] if holds else "this expert", residual, harmful, write(terms, quantities))
 
 
 def _residual(columns: np.ndarray, vector: np.ndarray) -> float:

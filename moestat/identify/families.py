@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def family(
                     in_gate = [i for i in index if i < len(gate_part)]
                     in_eta = [i - len(gate_part) for i in index if i >= len(gate_part)]
                     left = sigma[len(in_gate)] * np.prod(features[:, in_gate], axis=1)
-                    derivatives = (jet.value, jet.first, jet.second)[len(in_eta)]
-                    columns.append(left * derivatives[:, *in_eta])
+                    entry: tuple[Any, ...] = (slice(None), *in_eta)
+                    columns.append(left * (jet.value, jet.first, jet.second)[len(in_eta)][entry])
                     labels.append(Label(tuple(own[i] for i in index), k, zero))
     return np.stack(columns, axis=1), labels

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from moestat.identify.check import identify
-from moestat.identify.relations import Identification, Relation
+from moestat.identify.relations import Identification
 
 BLOCKS = {"full": ("A", "b", "c", "eta"), "partial": ("A", "c", "eta"), "linear": ("b", "c", "eta")}
 """The blocks of an atom by score; eta are the expert's parameters."""
@@ -68,7 +68,11 @@ def rows_of(result: Identification) -> list[dict[str, str]]:
         relations = families[definition].relations
         if definition == strong and holds[weak]:
             relations = tuple(relation for relation in relations if relation.harmful) or relations
-        broken = "" if undecided or holds[definition] else _broken_by(relations)
+        # the shortest one, the expert's own before those of every expert
+        order = sorted(relations, key=lambda r: (len(r.terms), r.holds_for == "every expert", str(r)))
+        broken = ""
+        if order and not (undecided or holds[definition]):
+            broken = str(order[0]) + (f" [{order[0].holds_for}]" if order[0].holds_for != "this expert" else "")
         exponent = result.exponents[key]
         shown = NONE if exponent is None else f"{exponent:g}"
         rows.append(
@@ -83,9 +87,3 @@ def rows_of(result: Identification) -> list[dict[str, str]]:
             }
         )
     return rows
-
-
-def _broken_by(relations: Sequence[Relation]) -> str:
-    """Return the shortest relations that break a definition, the expert's own before those of every expert."""
-    order = sorted(relations, key=lambda r: (len(r.terms), r.holds_for == "every expert", str(r)))
-    return str(order[0]) + (f" [{order[0].holds_for}]" if order[0].holds_for != "this expert" else "") if order else ""

@@ -79,8 +79,8 @@ def quotient(fitted: Array, truth: Array, model: Model) -> Array:
     """
     xp = namespace(fitted, truth)
     loss = _softmax if model.gate == "softmax" else _by_atom
-    values = infimum(loss, to_numpy(fitted), to_numpy(truth), model)
-    return xp.asarray(values, dtype=fitted.dtype)
+    values = infimum(loss, to_numpy(fitted).reshape(-1, *fitted.shape[-2:]), to_numpy(truth), model)
+    return xp.asarray(values.reshape(fitted.shape[:-2]), dtype=fitted.dtype)
 
 
 @dataclass(frozen=True)
@@ -90,20 +90,6 @@ class _Truth:
     atoms: np.ndarray
     vector: np.ndarray
     constant: np.ndarray
-
-
-def _true_cells(truth: np.ndarray, model: Model, kind: str) -> _Truth:
-    constant = np.all(truth[:, 1 : model.gate_size] == 0, axis=1) & (model.gate == "sigmoid")
-    eta = truth[:, model.eta]
-    if kind == "none":
-        return _Truth(truth, eta, constant)
-    vector = np.where(constant[:, None], gate_values("sigmoid", truth[:, :1]) * eta, eta)
-    if kind == "relu":
-        return _Truth(truth, vector, constant)
-    # with c out of the key, all constant gates are one
-    key = np.where(constant[:, None], 0.0, truth[:, : model.gate_size])
-    first, vector = summed_by_group(equal_rows(key), vector)
-    return _Truth(truth[first], vector, constant[first])
 
 
 @dataclass(frozen=True)
@@ -143,14 +129,21 @@ def _sets(n: int, most: int) -> _Sets:
 
 def _by_atom(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     kind = merging(model)
-    cells = _true_cells(truth, model, kind)
-    n, m = fitted.shape[-2], len(cells.atoms)
+    constant = np.all(truth[:, 1 : model.gate_size] == 0, axis=1) & (model.gate == "sigmoid")
+    vector = truth[:, model.eta]
+    if kind != "none":
+        vector = np.where(constant[:, None], gate_values("sigmoid", truth[:, :1]) * vector, vector)
+    if kind == "linear":
+        # with c out of the key, all constant gates are one
+        key = np.where(constant[:, None], 0.0, truth[:, : model.gate_size])
+        first, vector = summed_by_group(equal_rows(key), vector)
+        truth, constant = truth[first], constant[first]
+    cells = _Truth(truth, vector, constant)
+    n, m = fitted.shape[-2], len(truth)
     _need(n, m)
-    flat = fitted.reshape(-1, n, fitted.shape[-1])
     sets = _sets(n, n - m + 1)
-    null = null_distance(flat[..., model.eta], kind)
-    losses = [_member(*one, cells, model, kind, sets) for one in zip(flat, null, strict=True)]
-    return np.array(losses).reshape(fitted.shape[:-2])
+    null = null_distance(fitted[..., model.eta], kind)
+    return np.array([_member(*one, cells, model, kind, sets) for one in zip(fitted, null, strict=True)])
 
 
 def _need(n: int, m: int) -> None:
@@ -244,8 +237,7 @@ def _softmax(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
         np.eye(group.max() + 1)[group_of_cell],
         np.bincount(group, weights=masses),
     )
-    flat = fitted.reshape(-1, n, fitted.shape[-1])
-    return np.array([_softmax_member(atoms, cells, model, kind) for atoms in flat]).reshape(fitted.shape[:-2])
+    return np.array([_softmax_member(atoms, cells, model, kind) for atoms in fitted])
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,11 @@ def score(
             raise ValueError(f"x has shape {x.shape}; it must be (points, {model.d})")
         if not len(x) or not np.isfinite(x).all():
             raise ValueError("x must hold at least one point, and only finite numbers")
-        losses |= _function_errors(good, truth, model, x)
+        if isinstance(model, Model):
+            measures = truth if truth.ndim == 3 else truth[None]
+            losses["rmse"] = np.min([function.rmse(model, good, model.predict(g, x), x) for g in measures], axis=0)
+        else:
+            losses["hellinger"], losses["hellinger_squared"] = expected_hellinger(model, good, truth, x)
     for name in losses:
         for kind in KINDS:
             if name.endswith(f"_{kind}") and not name.startswith("cells"):
@@ -130,14 +134,3 @@ def score(
         out[name] = np.full(usable.shape, np.nan)
         out[name][usable] = values
     return out
-
-
-def _function_errors(
-    fitted: np.ndarray, truth: np.ndarray, model: SoftmaxGaussian | Competition | Model, x: np.ndarray
-) -> dict[str, np.ndarray]:
-    if isinstance(model, Model):
-        measures = truth if truth.ndim == 3 else truth[None]
-        errors = [function.rmse(model, fitted, model.predict(g, x), x) for g in measures]
-        return {"rmse": np.min(errors, axis=0)}
-    h, h2 = expected_hellinger(model, fitted, truth, x)
-    return {"hellinger": h, "hellinger_squared": h2}

@@ -29,22 +29,12 @@ SMOOTHING = 0.001  #: Half width of the blend that replaces the ReLU's kink in H
 def sandwich_line(
     model: Model, theta: np.ndarray, x_points: np.ndarray, target: np.ndarray, noise_variance: float, *, box: float
 ) -> FisherLine:
-    """Return the expected losses, at n = 1, of least squares beside one population minimiser.
+    """Return the expected losses, at n = 1, of least squares beside one population minimiser ``theta`` (N, P).
 
-    Parameters
-    ----------
-    theta : array (N, P)
-        The population minimiser of the fitted model.
-    x_points, target : arrays (m, d), (m,)
-        Points that stand for the law of X, best those on which ``theta`` is the minimiser, and the truth there.
-    box : float
-        Coordinates on it, with the gradient pushing outwards, do not move.
-
-    Returns
-    -------
-    FisherLine
-        ``"rmse"`` is left out: the distance to the truth does not vanish; ``"rmse_pseudo"`` is the root of the expected
-        squared distance between the fitted function and that of ``theta``. Rank and nullity are those of H.
+    The points (m, d) stand for the law of X, best those on which ``theta`` is the minimiser; ``target`` (m,) is the
+    truth there. Coordinates on the ``box``, with the gradient pushing outwards, do not move. In the line ``"rmse"`` is
+    left out: the distance to the truth does not vanish; ``"rmse_pseudo"`` is the root of the expected squared distance
+    between the fitted function and that of ``theta``. Rank and nullity are those of H.
     """
     m = x_points.shape[0]
     if m < theta.size:

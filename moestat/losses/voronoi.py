@@ -49,20 +49,19 @@ def _gauged(fitted: Array, truth: Array, model: Model) -> Array:
                 f"{name} has shape {tuple(atoms.shape)}; its last axis must hold the {model.atom_size} coordinates of "
                 "an atom"
             )
-
     if model.gate != "softmax":
         return fitted[..., None, :, :]
     xp = namespace(fitted, truth)
     return xp.asarray(candidates(to_numpy(fitted), to_numpy(truth), model).copy(), dtype=fitted.dtype)
 
 
-def _least(loss: Callable[[Comparison], Array]) -> Callable[[Array, Array, Model], Array]:
-    """Make a loss between measures of a cost of comparisons: over the gauges of a softmax, the least one."""
+def _least(cost: Callable[[Comparison], Array], fitted: Array, truth: Array, model: Model) -> Array:
+    """Return the least cost of a comparison, over the gauges of a softmax and over a list of true measures."""
 
-    def least(fitted: Array, truth: Array, model: Model) -> Array:
-        return namespace(fitted).min(loss(compared(_gauged(fitted, truth, model), truth, model)), axis=-1)
+    def loss(fitted: Array, truth: Array, model: Model) -> Array:
+        return namespace(fitted).min(cost(compared(_gauged(fitted, truth, model), truth, model)), axis=-1)
 
-    return least
+    return infimum(loss, fitted, truth, model)
 
 
 @takes_float64("fitted", "truth")
@@ -101,32 +100,28 @@ def L1(fitted: Array, truth: Array, model: Model) -> Array:
 
     with w = sigmoid(c) or exp(c).
     """
-    return infimum(_least(_l1), fitted, truth, model)
 
+    def cost(k: Comparison) -> Array:
+        squares = k.in_cells(k.square["A"] + k.square["b"] + k.square["eta"])
+        return _total(k, k.weight_error + squares, k.in_cells(_norms(k)))
 
-def _l1(k: Comparison) -> Array:
-    squares = k.in_cells(k.square["A"] + k.square["b"] + k.square["eta"])
-    return _total(k, k.weight_error + squares, k.in_cells(_norms(k)))
+    return _least(cost, fitted, truth, model)
 
 
 def L2r(fitted: Array, truth: Array, model: Model, r: float = 1.0) -> Array:
-    r"""Loss of polynomial experts, equation (11): as :func:`L1`, every power replaced by r >= 1, eta = (a, beta).
+    r"""Loss of polynomial experts, equation (11).
 
-    .. math::
-        \sum_{j\,over} \Big|\sum_{i\in A_j} w_i - w^*_j\Big|
-        + \sum_{j\,over}\sum_{i\in A_j}
-            (\|\Delta A\|^r + \|\Delta b\|^r + \|\Delta a\|^r + |\Delta\beta|^r)
-        + \sum_{j\,exact}\sum_{i\in A_j}
-            (\|\Delta A\|^r + \|\Delta b\|^r + |\Delta c|^r + \|\Delta a\|^r + |\Delta\beta|^r)
+    As :func:`L1`, every norm of the last two sums to the power r >= 1, and :math:`\|\Delta a\|^r + |\Delta\beta|^r` in
+    place of that of eta = (a, beta).
     """
     if not r >= 1:
         raise ValueError(f"r is {r}; it must be at least 1")
 
-    def loss(k: Comparison) -> Array:
+    def cost(k: Comparison) -> Array:
         both = sum(square ** (r / 2) for square in (k.square["A"], k.square["b"], *k.eta_parts))
         return _total(k, k.weight_error + k.in_cells(both), k.in_cells(both + k.square["c"] ** (r / 2)))
 
-    return infimum(_least(loss), fitted, truth, model)
+    return _least(cost, fitted, truth, model)
 
 
 def L3(fitted: Array, truth: Array, model: Model) -> Array:
@@ -138,7 +133,7 @@ def L3(fitted: Array, truth: Array, model: Model) -> Array:
     .. math::
         \sum_j\sum_{i\in A_j} (\|\Delta A\| + \|\Delta b\| + |\Delta c| + \|\Delta\eta\|)
     """
-    return infimum(_least(_l3), fitted, truth, model)
+    return _least(_l3, fitted, truth, model)
 
 
 def _l3(k: Comparison) -> Array:
@@ -169,14 +164,14 @@ def Lsm(fitted: Array, truth: Array, model: Model) -> Array:
     """
     if model.gate != "softmax":
         raise ValueError(f"Lsm is a loss of softmax gates; the gate is {model.gate!r}")
-    return infimum(_least(_lsm), fitted, truth, model)
 
+    def cost(k: Comparison) -> Array:
+        squares = k.square["A"] + k.square["b"] + k.square["eta"]
+        norms = k.norm("A") + k.norm("b") + k.norm("eta")
+        over, exact = (k.in_cells(k.weight[..., None] * part) for part in (squares, norms))
+        return _total(k, k.weight_error + over, k.weight_error + exact)
 
-def _lsm(k: Comparison) -> Array:
-    squares = k.square["A"] + k.square["b"] + k.square["eta"]
-    norms = k.norm("A") + k.norm("b") + k.norm("eta")
-    over, exact = (k.in_cells(k.weight[..., None] * part) for part in (squares, norms))
-    return _total(k, k.weight_error + over, k.weight_error + exact)
+    return _least(cost, fitted, truth, model)
 
 
 def blocks(fitted: Array, truth: Array, model: Model) -> dict[str, Array]:

@@ -164,6 +164,5 @@ class Competition:
         through = xp.sign(g) * (r - xp.exp(at.log_weight)) + r * pull
         if slope is not None:
             through = through * slope
-
         weights = through[..., None, :] * features[..., None, :, :]
         return xp.concat([weights, variance[..., None, :]], axis=-2)

@@ -93,7 +93,6 @@ class SoftmaxGaussian:
         r, pull, variance = posterior(at, y)
         gate = (r - xp.exp(at.log_weight))[..., None, :] * score_features(x, "linear")[..., None, :, :]
         mean = (r * pull)[..., None, :] * expert_features(x)[..., None, :, :]
-
         return xp.concat([gate, mean, variance[..., None, :]], axis=-2)
 
     def anchored(self, theta: Array) -> Array:

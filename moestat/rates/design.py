@@ -94,13 +94,9 @@ def chance(
 ) -> float:
     """Return the probability that a study decides a claim about a slope; otherwise as :func:`power`.
 
-    A claim is decided when the slope's whole interval lies on one side of the edge of its region.
-
-    Parameters
-    ----------
-    margin : float
-        Distance of the true slope from the edge: 0.1 for a slope of -0.5 and the rule ``at_most = -0.4``. For a rule
-        ``within`` take the nearer edge; the result is then a little too large where both are near.
+    A claim is decided when the slope's whole interval lies on one side of the edge of its region. ``margin`` is the
+    distance of the true slope from the edge: 0.1 for a slope of -0.5 and the rule ``at_most = -0.4``. For a rule
+    ``within`` take the nearer edge; the result is then a little too large where both are near.
 
     Examples
     --------

@@ -79,6 +79,15 @@ def compare_laws(
     fitted = {name: _line(u, mean) for name, u in curves.items()}
     rss = {name: float(np.sum((mean - line) ** 2)) for name, (_, line) in fitted.items()}
     p = {name: _p_value(curves[name], curves[other], logs) for name, other in (("power", "log"), ("log", "power"))}
+    right = []
+    if count > 1:
+        # mean log curves of either law at the observed spread, of which the likelihood picks one
+        sd = np.std(logs, axis=1, ddof=1) / np.sqrt(count)
+        noise = streams.generator(seed, streams.key(use="rates.compare_laws"), 0, "noise")
+        deviation = sd[:, None] * noise.standard_normal((size, draws))
+        for true, wrong in (("power", "log"), ("log", "power")):
+            sample = fitted[true][1][:, None] + deviation
+            right.append(np.mean(_residual(curves[true], sample) < _residual(curves[wrong], sample)))
     ratio = 0.5 * size * float(np.log(rss["log"] / rss["power"])) if min(rss.values()) > 0 else np.nan
     return LawComparison(
         slope=fitted["power"][0],
@@ -86,7 +95,7 @@ def compare_laws(
         log_likelihood_ratio=ratio,
         p_power=p["power"],
         p_log=p["log"],
-        probability_correct=_probability_correct(curves, fitted, logs, draws, seed),
+        probability_correct=float(np.mean(right)) if right else np.nan,
         # a p-value that does not exist (one replicate) rejects nothing
         compatible=tuple(name for name in curves if not p[name] < 1 - level),
         reasons=line.reasons,
@@ -106,26 +115,6 @@ def _p_value(own: np.ndarray, other: np.ndarray, logs: np.ndarray) -> float:
     if along.size < 2 or np.std(along) == 0:
         return np.nan
     return float(stats.ttest_1samp(along, 0.0).pvalue)
-
-
-def _probability_correct(
-    curves: dict[str, np.ndarray],
-    fitted: dict[str, tuple[float, np.ndarray]],
-    logs: np.ndarray,
-    draws: int,
-    seed: int,
-) -> float:
-    """Simulate mean log curves of either law at the observed spread and count the right choices."""
-    size, count = logs.shape
-    if count < 2:
-        return np.nan
-    sd = np.std(logs, axis=1, ddof=1) / np.sqrt(count)
-    noise = streams.generator(seed, streams.key(use="rates.compare_laws"), 0, "noise").standard_normal((size, draws))
-    right = []
-    for true, wrong in (("power", "log"), ("log", "power")):
-        sample = fitted[true][1][:, None] + sd[:, None] * noise
-        right.append(np.mean(_residual(curves[true], sample) < _residual(curves[wrong], sample)))
-    return float(np.mean(right))
 
 
 def _residual(u: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -174,14 +174,10 @@ class Block(torch.nn.Module):
 class Decoder(torch.nn.Module):
     """A decoder that predicts the next symbol at every position.
 
-    Parameters
-    ----------
-    feed_forward : callable, optional
-        ``feed_forward(i)`` is called once, for block i = 0, 1, ..., and returns its feed-forward module, which maps
-        (batch, length, width) to the same. Dense networks of ``shape`` by default.
-    generator : numpy.random.Generator
-        Draws all other weights, in an order that does not depend on the kind of attention, norm or position: decoders
-        that differ in these alone start from the same weights.
+    ``feed_forward(i)`` is called once, for block i = 0, 1, ..., and returns its feed-forward module, which maps (batch,
+    length, width) to the same; dense networks of ``shape`` by default. The ``generator`` draws all other weights, in an
+    order that does not depend on the kind of attention, norm or position: decoders that differ in these alone start
+    from the same weights.
     """
 
     def __init__(

@@ -97,20 +97,22 @@ def train(
 ) -> Trained:
     """Train a model in place, on ``device`` ("cpu" or "cuda").
 
-    Parameters
-    ----------
-    batches : numpy.random.Generator
-        Draws the windows of the training part: the same generator gives the same batches to any model.
-    checkpoints : Checkpoints, optional
-        Where the run continues from and is saved to. The caller removes them when the results are safe.
-    title : str
-        Names the run in the lines about its progress, one a minute on the standard error stream.
+    ``batches`` draws the windows of the training part: the same generator gives the same batches to any model. The run
+    continues from ``checkpoints`` and is saved to them; the caller removes them when the results are safe. With a
+    ``title`` lines about the progress, one a minute, go to the standard error stream.
     """
     corpus.require(plan.length + 1)
     model.to(device).train()
     checks = plan.checks
     nothing = np.full(checks.size, np.nan)
-    run = _Run(model, _optimiser(model, plan), batches, Trained(checks, nothing.copy(), nothing.copy()))
+    # AdamW decays matrices and leaves gains, shifts and biases
+    learnt = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in learnt if p.ndim > 1], "weight_decay": plan.decay},
+        {"params": [p for p in learnt if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    optimiser = torch.optim.AdamW(groups, lr=plan.rate, betas=plan.betas, fused=True)
+    run = _Run(model, optimiser, batches, Trained(checks, nothing.copy(), nothing.copy()))
     if checkpoints is not None and (state := checkpoints.latest()) is not None:
         run.restore(*state)
     else:
@@ -196,16 +198,6 @@ def deterministic(device: str) -> Iterator[None]:
     finally:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(before, warn_only=warn_only)
-
-
-def _optimiser(model: Decoder, plan: Plan) -> torch.optim.Optimizer:
-    """AdamW that decays matrices and leaves gains, shifts and biases."""
-    learnt = [p for p in model.parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for p in learnt if p.ndim > 1], "weight_decay": plan.decay},
-        {"params": [p for p in learnt if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=plan.rate, betas=plan.betas, fused=True)
 
 
 def _step(run: _Run, data: torch.Tensor, plan: Plan) -> torch.Tensor:
