@@ -11,9 +11,8 @@ The choice of the winners makes the likelihood discontinuous and full of local m
    the same for every fit, and the search done again from there, until enough points have come back to it. That other
    starts come to the best point shows little, for they miss its higher neighbours, too.
 
-The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in a
-box, as in the theory. Where the likelihood jumps, a maximum is not a stationary point: ``gradient`` and ``decrement``
-of the result vanish for continuous densities only.
+Where the likelihood jumps, a maximum is not a stationary point: ``gradient`` and ``decrement`` of the result vanish for
+continuous densities only.
 """
 
 from __future__ import annotations

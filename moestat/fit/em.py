@@ -5,8 +5,7 @@ In the M step means and variances have closed forms, by weighted least squares o
 :math:`S_k = \sum r_k z` alone. Its Newton steps are damped: no step lowers the likelihood.
 
 :func:`expectation_maximisation` is EM as published simulations use it: every start by itself until its steps are small,
-and the best end point counts. It is here to be compared with :mod:`moestat.fit.softmax_mle`. A small step is not a
-maximum: where experts overlap, EM moves by less than its tolerance long before it arrives.
+and the best end point counts. It is here to be compared with :mod:`moestat.fit.softmax_mle`.
 
 Source: Jordan and Jacobs, "Hierarchical mixtures of experts and the EM algorithm" (Neural Computation, 1994).
 """

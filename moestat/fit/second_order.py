@@ -6,8 +6,7 @@ the quadratic model promised. :mod:`moestat.fit.levenberg_marquardt` damps the s
 bounds their length. Acceptance and end are per member, and a member that has finished leaves the batch.
 :mod:`moestat.fit.descent`, which changes its problem on the way, judges and damps its steps by the same functions.
 
-Sources: Bertsekas, "Projected Newton methods for optimization problems with simple constraints" (1982), for the box;
-Nielsen, "Damping parameter in Marquardt's method" (IMM, 1999), for the damping.
+Source of the box: Bertsekas, "Projected Newton methods for optimization problems with simple constraints" (1982).
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 An over-fitted mixture has many maxima. The fit with two experts fewer, at most, has few: the experts of the best point
 that is known are taken out one after the other, each time the one that costs least, and the rest goes up again. Each
-round builds a fit from there: candidates for one more expert are screened
-or cut off from another one (both in :mod:`moestat.fit.softmax_starts`), the best of
-them go up, the best distinct fits get another one or each other's, and when the number is full each expert is exchanged
-once. A round knows nothing of the best point but that base, so that coming to it again says something: the search ends
-when enough rounds have. Experts are exchanged in the best point as well where a round has ended below it.
+round builds a fit from there: candidates for one more expert are screened or cut off from another one (both in
+:mod:`moestat.fit.softmax_starts`), the best of them go up, the best distinct fits get another one or each other's, and
+when the number is full each expert is exchanged once. A round knows nothing of the best point but that base, so that
+coming to it again says something: the search ends when enough rounds have. Experts are exchanged in the best point as
+well where a round has ended below it.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def pack(theta: Array) -> Array:
     xp = namespace(theta)
     model = SoftmaxGaussian((theta.shape[-1] - 3) // 2)
     batch, atoms = theta.shape[:-2], theta.shape[-2]
-    gate = model.anchored(theta)[..., :-1, model.gate]
+    gate = theta[..., :-1, model.gate] - theta[..., -1:, model.gate]
     mean = xp.concat([theta[..., model.beta], theta[..., model.a]], axis=-1)
     linear = xp.matrix_transpose(xp.concat([gate, mean], axis=-2))
     variance = xp.reshape(theta[..., model.variance], (*batch, atoms))

@@ -21,7 +21,7 @@ class Comparison:
     #: (..., N, N*), squared Euclidean (for A: Frobenius) distances per block "A", "b", "c", "eta".
     square: dict[str, Array]
     eta_parts: tuple[Array, Array]  #: (..., N, N*), the square of "eta" by its parts.
-    gamma: Array  #: (..., N): c of the fitted atoms, in the gauge of the comparison.
+
     weight: Array  #: (..., N), of the mixing measure.
     true_weight: Array  #: (N*,)
 
@@ -63,4 +63,4 @@ def compared(fitted: Array, truth: Array, model: Model) -> Comparison:
     # beta is the last coordinate of an atom, so a = eta without beta
     eta_parts = xp.sum(difference[..., model.eta][..., :-1] ** 2, axis=-1), difference[..., -1] ** 2
     weight, true_weight = (model.weights(atoms) for atoms in (fitted, truth))
-    return Comparison(cell, member, size, square, eta_parts, fitted[..., 0], weight, true_weight)
+    return Comparison(cell, member, size, square, eta_parts, weight, true_weight)

@@ -61,7 +61,7 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.losses.rays import equal_rows, merge_cost, merging, norm, null_distance, ray_distance, summed_by_group
+from moestat.losses.rays import equal_rows, merge_cost, merging, norm, null_projection, ray_distance, summed_by_group
 from moestat.losses.voronoi import infimum
 from moestat.models.gates import gate_values
 from moestat.models.regression import Model
@@ -142,7 +142,7 @@ def _by_atom(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     n, m = fitted.shape[-2], len(truth)
     _need(n, m)
     sets = _sets(n, n - m + 1)
-    null = null_distance(fitted[..., model.eta], kind)
+    null = norm(fitted[..., model.eta] - null_projection(fitted[..., model.eta], kind))
     return np.array([_member(*one, cells, model, kind, sets) for one in zip(fitted, null, strict=True)])
 
 

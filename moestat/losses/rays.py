@@ -73,16 +73,11 @@ def _ray_lengths(u: np.ndarray, v: np.ndarray, price: np.ndarray, used: np.ndarr
     return used_lengths
 
 
-def null_distance(eta: np.ndarray, kind: str) -> np.ndarray:
-    """Return the distance of experts (..., E) to those that vanish: 0, and for ReLU all with h <= 0 on [-1, 1]^d.
+def null_projection(eta: np.ndarray, kind: str) -> np.ndarray:
+    """Return the experts that vanish, 0 and for ReLU all with h <= 0 on [-1, 1]^d, nearest to experts (..., E).
 
     a'x + beta <= 0 on the cube means ||a||_1 <= -beta, a cone; the projection onto it soft-thresholds a.
     """
-    return norm(eta - null_projection(eta, kind))
-
-
-def null_projection(eta: np.ndarray, kind: str) -> np.ndarray:
-    """Return the experts that vanish, see :func:`null_distance`, nearest to experts (..., E)."""
     if kind != "relu":
         return np.zeros_like(eta)
     a, height = np.abs(eta[..., :-1]), -eta[..., -1]

@@ -33,16 +33,13 @@ class GaussianMixture(Protocol):
     @property
     def d(self) -> int:
         """Dimension of the input."""
-        ...
 
     @property
     def atom_size(self) -> int:
         """Number P of coordinates of an atom; the last one is the variance."""
-        ...
 
     def components(self, theta: Array, x: Array) -> Components:
         """Return the mixture (..., N, n) of atoms ``theta`` (..., N, P) at samples ``x`` (..., n, d)."""
-        ...
 
 
 def log_sum_exp(values: Array) -> Array:

@@ -94,9 +94,3 @@ class SoftmaxGaussian:
         gate = (r - xp.exp(at.log_weight))[..., None, :] * score_features(x, "linear")[..., None, :, :]
         mean = (r * pull)[..., None, :] * expert_features(x)[..., None, :, :]
         return xp.concat([gate, mean, variance[..., None, :]], axis=-2)
-
-    def anchored(self, theta: Array) -> Array:
-        """Return the same density with the gate of the last atom set to zero."""
-        xp = namespace(theta)
-        gate = theta[..., self.gate] - theta[..., -1:, self.gate]
-        return xp.concat([gate, theta[..., self.eta], theta[..., self.variance]], axis=-1)

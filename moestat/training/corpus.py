@@ -131,7 +131,7 @@ def _file(path: Path, size: int, _mtime: int) -> Corpus:
 def _split(name: str, unit: Unit, codes: np.ndarray) -> Corpus:
     """Number the codes that occur, in their order, and cut the text by :data:`SHARES`."""
     present = np.flatnonzero(np.bincount(codes))
-    table = np.zeros(int(present[-1]) + 1, dtype=_smallest(present.size))
+    table = np.zeros(int(present[-1]) + 1, dtype=np.min_scalar_type(present.size - 1))
     table[present] = np.arange(present.size)
     numbers = table[codes]
     first = round(SHARES[0] * codes.size)
@@ -165,10 +165,5 @@ def _words(folder: Path, _mtime: int) -> Corpus:
             ) from None
         if not numbers:
             raise CorpusError(f"{file}: the file is empty")
-        parts[part] = np.frombuffer(numbers, dtype=np.int32).astype(_smallest(len(known)))
+        parts[part] = np.frombuffer(numbers, dtype=np.int32).astype(np.min_scalar_type(len(known) - 1))
     return Corpus(str(folder), "word", tuple(known), parts["train"], parts["valid"], parts["test"])
-
-
-def _smallest(count: int) -> np.dtype:
-    """The smallest type that numbers ``count`` symbols."""
-    return np.min_scalar_type(count - 1)

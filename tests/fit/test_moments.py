@@ -3,7 +3,7 @@ import pytest
 
 from moestat.fit.moments import Problem, monomials, rows_per_chunk
 from moestat.models.experts import EXPERTS
-from moestat.models.gates import GATES, SCORES, output_slopes, score_features
+from moestat.models.gates import GATES, SCORES
 from moestat.models.regression import Model
 
 MODELS = [Model(g, s, e, 2, 3 if e == "polynomial" else 1) for g in GATES for s in SCORES for e in EXPERTS]
@@ -21,14 +21,6 @@ def _tau(model):
     return 0.2 if model.expert == "relu" else 0.0
 
 
-def _jacobian(model, theta, x, tau):
-    """The dense Jacobian (n, p) of one member, written down column block by column block."""
-    q = score_features(x, model.score)
-    f, (g, *turns), (phi, slope), _, e = model._forward(theta, x, tau, 1)
-    u, v = output_slopes(model.gate, g, phi, f, *turns), g * slope
-    return np.concatenate([np.concatenate([u[i] * q, v[i] * e]) for i in range(len(theta))]).T
-
-
 def test_monomials():
     x = np.random.default_rng(0).normal(size=(2, 3, 5))
     names = [""] + list("abc") + ["aa", "ab", "ac", "bb", "bc", "cc"]
@@ -44,7 +36,7 @@ def test_gauss_newton_matrix_is_the_dense_one(model):
     theta, x, y = _problem(model, 2, rows_per_chunk(model, 3, np.zeros(0)) + 30, 3)
     loss, gradient, h = Problem(model, 3, x, y, "double").hessian(theta, _tau(model), 0.0)
     for k in range(2):
-        j = _jacobian(model, theta[k], x[k], _tau(model))
+        j = model.tangents(theta[k], x[k], tau=_tau(model))[1].T
         r = model.predict(theta[k], x[k], tau=_tau(model)) - y[k]
         dense = j.T @ j / len(r)
         np.testing.assert_allclose(h[k], dense, atol=1e-12 * np.abs(dense).max())
