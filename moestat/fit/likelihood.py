@@ -79,10 +79,8 @@ def check_problem(
         raise ValueError(f"x has shape {tuple(x.shape)}; it must be (replicates, samples, {model.d})")
     check_data(x, y, model.d)
     if starts.ndim != 4 or starts.shape[0] != x.shape[0] or starts.shape[1] < 1:
-        raise ValueError(
-            f"starts has shape {tuple(starts.shape)}; it must be ({x.shape[0]}, starts, atoms, {model.atom_size}), "
-            "the same replicates as x"
-        )
+        wanted = f"({x.shape[0]}, starts, atoms, {model.atom_size})"
+        raise ValueError(f"starts has shape {tuple(starts.shape)}; it must be {wanted}, the same replicates as x")
     check_atoms(starts, model.atom_size, name="starts")
     if not 0 < variances[0] < variances[1]:
         raise ValueError(f"variances is {variances}; it must be (lower, upper) with 0 < lower < upper")
@@ -91,14 +89,10 @@ def check_problem(
     if n < size:
         raise ValueError(f"{n} samples cannot determine {size} parameters; use at least {size}")
     if truth is not None:
-        if truth.ndim != 2:
-            raise ValueError(f"truth has shape {tuple(truth.shape)}; it must be (atoms, {model.atom_size})")
-        check_atoms(truth, model.atom_size, name="truth")
+        check_atoms(truth, model.atom_size, name="truth", one=True)
         same = np.all(to_numpy(starts)[..., :, None, :] == to_numpy(truth), axis=-1)
         if bool(np.any(np.all(np.any(same, axis=-1), axis=-1))):
-            raise ValueError(
-                "a start is exactly the truth, where a discontinuous likelihood holds the optimiser: move it away"
-            )
+            raise ValueError("a start is exactly the truth, where a likelihood that jumps holds it: move it away")
     return replicates, n, starts.shape[1], starts.shape[2]
 
 

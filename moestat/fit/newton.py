@@ -158,7 +158,5 @@ def _check(model: Model, x: Array, y: Array, starts: Array, precision: str) -> N
     if tuple(y.shape) != tuple(x.shape[:2]):
         raise ValueError(f"y has shape {tuple(y.shape)}; it must be (B, n) = {tuple(x.shape[:2])}")
     if starts.ndim != 4 or starts.shape[0] != x.shape[0] or starts.shape[-1] != model.atom_size:
-        raise ValueError(
-            f"starts has shape {tuple(starts.shape)}; it must be (B, S, N, P) with B = {x.shape[0]} and "
-            f"P = {model.atom_size}"
-        )
+        wanted = f"(B, S, N, P) with B = {x.shape[0]} and P = {model.atom_size}"
+        raise ValueError(f"starts has shape {tuple(starts.shape)}; it must be {wanted}")

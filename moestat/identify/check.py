@@ -131,10 +131,8 @@ def _expert(
         if own.is_path(expert):
             own.load(expert)
         elif expert not in NAMES:
-            raise ValueError(
-                f"expert is {expert!r}; allowed are {', '.join(NAMES)}, an import path 'module:function', "
-                "and functions E(x, eta)"
-            )
+            others = "an import path 'module:function', and functions E(x, eta)"
+            raise ValueError(f"expert is {expert!r}; allowed are {', '.join(NAMES)}, {others}")
         if power < 1 or (power > 1 and expert != "polynomial"):
             raise ValueError(f"power is {power}; it must be at least 1, and 1 unless the expert is 'polynomial'")
         name = expert + (f" of degree {power}" if expert == "polynomial" else "")

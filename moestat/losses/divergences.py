@@ -39,12 +39,8 @@ def squared_hellinger(
     NaN for a measure whose smallest standard deviation is so small that it would take more than 8192.
     """
     check_atoms(fitted, model.atom_size, name="fitted")
-    check_atoms(truth, model.atom_size, name="truth")
-    if truth.ndim != 2:
-        raise ValueError(f"truth has shape {tuple(truth.shape)}; it must be (atoms, {model.atom_size})")
-    check_inputs(x, model.d)
-    if x.ndim != 2:
-        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (inputs, {model.d})")
+    check_atoms(truth, model.atom_size, name="truth", one=True)
+    check_inputs(x, model.d, one=True)
     xp = namespace(fitted, truth, x)
     flat = xp.reshape(fitted, (-1, *fitted.shape[-2:]))
     count = _points(model, flat, truth, x) if points is None else np.full(flat.shape[0], points)

@@ -35,13 +35,6 @@ def _norm(fitted: Array, truth: Array, part: slice) -> Array:
     return xp.sqrt(xp.sum((fitted[..., :, None, part] - truth[:, part]) ** 2, axis=-1))
 
 
-def _check(fitted: Array, truth: Array, model: Competition | SoftmaxGaussian) -> None:
-    if truth.ndim != 2:
-        raise ValueError(f"truth has shape {tuple(truth.shape)}; it must be (atoms, {model.atom_size})")
-    check_atoms(fitted, model.atom_size, name="fitted")
-    check_atoms(truth, model.atom_size, name="truth")
-
-
 @takes_float64("fitted", "truth")
 def competition_losses(fitted: Array, truth: Array, model: Competition) -> dict[str, Array]:
     """Return every distance of a competition-gated mixture (..., k, P) to the truth (k*, P), k* <= k, each (...).
@@ -51,7 +44,8 @@ def competition_losses(fitted: Array, truth: Array, model: Competition) -> dict[
     ``matched_weights``, ``matched_variances``: sums over the best one-to-one pairing (for both terms, or for one).
     ``empty_cells``: how many true atoms have no fitted atom in their cell: D does not see them.
     """
-    _check(fitted, truth, model)
+    check_atoms(fitted, model.atom_size, name="fitted")
+    check_atoms(truth, model.atom_size, name="truth", one=True)
     if model.active > truth.shape[0]:
         raise ValueError(f"D needs K <= k*, but K is {model.active} and truth holds {truth.shape[0]} experts")
     xp = namespace(fitted, truth)
@@ -95,7 +89,8 @@ def softmax_losses(fitted: Array, truth: Array, model: SoftmaxGaussian) -> dict[
     to zero at the price of the true ones, is not admitted.) Cells are those of the gauge in which the gates of the best
     pairing are closest.
     """
-    _check(fitted, truth, model)
+    check_atoms(fitted, model.atom_size, name="fitted")
+    check_atoms(truth, model.atom_size, name="truth", one=True)
     aligned, matched = _align(fitted, truth, model)
     xp = namespace(fitted, truth)
     places = {"b": model.b, "a": model.a, "beta": model.beta, "v": model.variance}

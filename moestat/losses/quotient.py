@@ -111,10 +111,8 @@ class _Sets:
 def _sets(n: int, most: int) -> _Sets:
     pairs = sum(comb(n, size) * 2 ** (n - size) for size in range(1, most + 1))
     if pairs > MOST_PAIRS:
-        raise ValueError(
-            f"{n} fitted atoms with up to {most} of them in a cell need {pairs} steps for the quotient loss; "
-            f"allowed are {MOST_PAIRS}"
-        )
+        needed = f"{n} fitted atoms with up to {most} of them in a cell need {pairs} steps for the quotient loss"
+        raise ValueError(f"{needed}; allowed are {MOST_PAIRS}")
     chosen = [s for size in range(1, most + 1) for s in combinations(range(n), size)]
     code = np.array([sum(1 << i for i in s) for s in chosen])
     members = np.array([[*s, *[-1] * (most - len(s))] for s in chosen])

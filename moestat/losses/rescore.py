@@ -72,10 +72,8 @@ def rescore(
     fitted, target = (to_numpy(as_float64(a, name)) for a, name in ((parameters, "parameters"), (truth, "truth")))
     sizes = to_numpy(as_float64(n, "n"))
     if fitted.ndim != 4 or fitted.shape[-1] != model.atom_size:
-        raise ValueError(
-            f"parameters has shape {fitted.shape}; it must be (sizes, replicates, atoms, {model.atom_size}), as "
-            "the model's atoms have so many coordinates"
-        )
+        wanted = f"(sizes, replicates, atoms, {model.atom_size}), as the model's atoms have so many coordinates"
+        raise ValueError(f"parameters has shape {fitted.shape}; it must be {wanted}")
     if sizes.shape != fitted.shape[:1]:
         raise ValueError(f"n has shape {sizes.shape}; parameters holds fits at {fitted.shape[0]} sizes")
     if isinstance(model, Model) and model.mirror:

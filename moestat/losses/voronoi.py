@@ -45,10 +45,7 @@ def _gauged(fitted: Array, truth: Array, model: Model) -> Array:
     """Return the fits in the gauges in question, (..., K, N, P); gates other than the softmax have one."""
     for name, atoms in (("fitted", fitted), ("truth", truth)):
         if atoms.ndim < 2 or atoms.shape[-1] != model.atom_size:
-            raise ValueError(
-                f"{name} has shape {tuple(atoms.shape)}; its last axis must hold the {model.atom_size} coordinates of "
-                "an atom"
-            )
+            raise ValueError(f"{name} has shape {tuple(atoms.shape)}; it must be (..., atoms, {model.atom_size})")
     if model.gate != "softmax":
         return fitted[..., None, :, :]
     xp = namespace(fitted, truth)

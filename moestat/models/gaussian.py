@@ -83,13 +83,8 @@ def log_likelihood(model: GaussianMixture, theta: Array, x: Array, y: Array) -> 
 
 def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw responses y (n,) at inputs x (n, d) from one measure theta (N, P)."""
-    check_atoms(theta, model.atom_size)
-    check_inputs(x, model.d)
-    if theta.ndim != 2 or x.ndim != 2:
-        raise ValueError(
-            f"theta and x have shapes {theta.shape} and {x.shape}; sample draws from one measure (atoms, "
-            f"{model.atom_size}) at inputs (samples, {model.d})"
-        )
+    check_atoms(theta, model.atom_size, one=True)
+    check_inputs(x, model.d, one=True)
     at = model.components(theta, x)
     weight = np.exp(at.log_weight)
     # the last edge is set to 1, so that rounding cannot leave a sample without an expert
@@ -100,13 +95,14 @@ def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.ran
     return drawn
 
 
-def check_atoms(theta: Array, atom_size: int, *, name: str = "theta") -> None:
-    """Refuse, in a sentence, atoms of a wrong shape, not floating-point, not finite, or of no positive variance."""
-    if theta.ndim < 2 or theta.shape[-1] != atom_size:
-        raise ValueError(
-            f"{name} has shape {tuple(theta.shape)}; it must be (..., atoms, {atom_size}), the last number of an atom "
-            "being its variance"
-        )
+def check_atoms(theta: Array, atom_size: int, *, name: str = "theta", one: bool = False) -> None:
+    """Refuse, in a sentence, atoms of a wrong shape, not floating-point, not finite, or of no positive variance.
+
+    With ``one`` they must be those of one measure, as inputs of :func:`check_inputs` those of one data set.
+    """
+    if theta.ndim < 2 or (one and theta.ndim > 2) or theta.shape[-1] != atom_size:
+        axes = "atoms" if one else "..., atoms"
+        raise ValueError(f"{name} has shape {tuple(theta.shape)}; it must be ({axes}, {atom_size}), the variance last")
     xp = namespace(theta)
     if not xp.isdtype(theta.dtype, "real floating"):
         raise ValueError(f"{name} holds numbers of type {theta.dtype}; they must be floating-point numbers")
@@ -117,10 +113,11 @@ def check_atoms(theta: Array, atom_size: int, *, name: str = "theta") -> None:
         raise ValueError(f"{name} holds the variance {smallest:g}; variances must be positive")
 
 
-def check_inputs(x: Array, d: int) -> None:
+def check_inputs(x: Array, d: int, *, one: bool = False) -> None:
     """Refuse, in a sentence, inputs (..., samples, d) of a wrong shape, without samples or not finite."""
-    if x.ndim < 2 or x.shape[-1] != d:
-        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (..., samples, {d})")
+    if x.ndim < 2 or (one and x.ndim > 2) or x.shape[-1] != d:
+        axes = "samples" if one else "..., samples"
+        raise ValueError(f"x has shape {tuple(x.shape)}; it must be ({axes}, {d})")
     if x.shape[-2] == 0:
         raise ValueError("x holds no samples")
     _check_finite("x", x)

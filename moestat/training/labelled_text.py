@@ -93,9 +93,7 @@ def holdout(count: int, share: float, rng: np.random.Generator) -> tuple[np.ndar
     """Split ``count`` rows at random into training and test rows, both sorted."""
     held = round(share * count)
     if not 0 < held < count:
-        raise LabelledTextError(
-            f"{count} rows cannot be split with a share of {share:g} for the test: one part is empty"
-        )
+        raise LabelledTextError(f"{count} rows cannot be split with a test share of {share:g}: one part is empty")
     order = rng.permutation(count)
     return np.sort(order[held:]), np.sort(order[:held])
 

@@ -135,7 +135,7 @@ def test_partial_score_losses_are_those_without_b():
         voronoi.Lsm(fitted, truth, full)
     with pytest.raises(ValueError, match="at least 1"):
         voronoi.L2r(fitted, truth, full, 0.5)
-    with pytest.raises(ValueError, match="coordinates"):
+    with pytest.raises(ValueError, match="must be"):
         voronoi.L1(fitted[..., :-1], truth, full)
 
 
