@@ -122,10 +122,8 @@ def global_search(
     budget = Budget() if budget is None else budget
     shape = (local.shape[-2], model.atom_size) if local.ndim == 3 else None
     if shape is None or len(local) < 1 or known.shape[1:] != shape or len(known) < 1:
-        raise ValueError(
-            f"local and known have shapes {local.shape} and {known.shape}; they must be (S, N, P) and (K, N, P) with "
-            f"P = {model.atom_size} and S, K at least 1"
-        )
+        wanted = f"(S, N, P) and (K, N, P) with P = {model.atom_size} and S, K at least 1"
+        raise ValueError(f"local and known have shapes {local.shape} and {known.shape}; they must be {wanted}")
     if smaller is not None and smaller.shape[1:] != (shape[0] - 1, shape[1]):
         raise ValueError(f"smaller has shape {smaller.shape}; it must be (B, {shape[0] - 1}, {shape[1]})")
     run = _Run(model, x, y, box, budget, max_iterations, precision)

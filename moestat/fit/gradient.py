@@ -65,7 +65,16 @@ def sgd(
         Of the mean of r^2 over the minibatch, as in PyTorch's ``MSELoss``: it is taken times the mean of 2 r df/dtheta.
         In the isometric coordinates it is the step on the full matrix A, whose antisymmetric part does not move.
     """
-    n = _check(x, y, start, batch_size, epochs, step)
+    if x.ndim != 3 or y.shape != x.shape[:2] or start.ndim not in (3, 4) or start.shape[0] != x.shape[0]:
+        shapes = ", ".join(str(tuple(part.shape)) for part in (x, y, start))
+        raise ValueError(f"x, y, start have shapes {shapes}; they must be (R, n, d), (R, n), (R, K, N, P) or (R, N, P)")
+    n = x.shape[1]
+    if not 1 <= batch_size <= n:
+        raise ValueError(f"batch_size is {batch_size}; allowed are 1 to n = {n}")
+    if epochs < 0:
+        raise ValueError(f"epochs is {epochs}; it must be at least 0")
+    if not step > 0:
+        raise ValueError(f"step is {step}; it must be positive")
     xp = namespace(x, y, start)
     theta = start if start.ndim == 4 else start[:, None, :, :]
     if array_api_compat.is_cupy_array(x) and batch_size < n and x.shape[0] * theta.shape[1] * batch_size < LAUNCHED:
@@ -78,22 +87,6 @@ def sgd(
             _, gradient = model.gradient(theta, part_x[:, None, :, :], part_y[:, None, :])
             theta = theta - rate * gradient
     return xp.reshape(theta, start.shape)
-
-
-def _check(x: Array, y: Array, start: Array, batch_size: int, epochs: int, step: float) -> int:
-    if x.ndim != 3 or y.shape != x.shape[:2] or start.ndim not in (3, 4) or start.shape[0] != x.shape[0]:
-        raise ValueError(
-            f"x, y, start have shapes {tuple(x.shape)}, {tuple(y.shape)}, {tuple(start.shape)}; "
-            "they must be (R, n, d), (R, n), (R, K, N, P) or (R, N, P)"
-        )
-    n = x.shape[1]
-    if not 1 <= batch_size <= n:
-        raise ValueError(f"batch_size is {batch_size}; allowed are 1 to n = {n}")
-    if epochs < 0:
-        raise ValueError(f"epochs is {epochs}; it must be at least 0")
-    if not step > 0:
-        raise ValueError(f"step is {step}; it must be positive")
-    return int(n)
 
 
 def _orders(

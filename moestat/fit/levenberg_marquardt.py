@@ -24,12 +24,7 @@ _RIDGE = 1e-14  # relative to a unit diagonal: makes a singular J'J solvable, fa
 
 
 def levenberg_marquardt(
-    problem: Problem,
-    start: Array,
-    *,
-    damping: float = 1e-3,
-    tolerance: float = 1e-10,
-    max_iterations: int = 400,
+    problem: Problem, start: Array, *, damping: float = 1e-3, tolerance: float = 1e-10, max_iterations: int = 400
 ) -> Ends:
     r"""Minimise B independent sums of squares from ``start`` (B, p) with the first mu ``damping``.
 

@@ -108,7 +108,15 @@ def least_squares(
     xp = namespace(x, y, starts)
     rungs = (LADDER if model.expert == "relu" else (0.0,)) if ladder is None else tuple(float(tau) for tau in ladder)
     settings = Settings(float(box), rungs, int(max_iterations), float(tolerance))
-    _check(model, x, y, starts, precision)
+    if precision not in ("mixed", "double"):
+        raise ValueError(f"precision is {precision!r}; allowed are mixed, double")
+    if x.ndim != 3 or x.shape[-1] != model.d:
+        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (B, n, d) with d = {model.d}")
+    if tuple(y.shape) != tuple(x.shape[:2]):
+        raise ValueError(f"y has shape {tuple(y.shape)}; it must be (B, n) = {tuple(x.shape[:2])}")
+    if starts.ndim != 4 or starts.shape[0] != x.shape[0] or starts.shape[-1] != model.atom_size:
+        wanted = f"(B, S, N, P) with B = {x.shape[0]} and P = {model.atom_size}"
+        raise ValueError(f"starts has shape {tuple(starts.shape)}; it must be {wanted}")
     batch, s, n_atoms, _ = starts.shape
     flat = xp.reshape(starts, (batch * s, n_atoms, -1))
     if batch_bytes is None:
@@ -148,15 +156,3 @@ def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precisio
 
         return CompiledProblem(model, n_atoms, x, y, precision)
     return Problem(model, n_atoms, x, y, precision)
-
-
-def _check(model: Model, x: Array, y: Array, starts: Array, precision: str) -> None:
-    if precision not in ("mixed", "double"):
-        raise ValueError(f"precision is {precision!r}; allowed are mixed, double")
-    if x.ndim != 3 or x.shape[-1] != model.d:
-        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (B, n, d) with d = {model.d}")
-    if tuple(y.shape) != tuple(x.shape[:2]):
-        raise ValueError(f"y has shape {tuple(y.shape)}; it must be (B, n) = {tuple(x.shape[:2])}")
-    if starts.ndim != 4 or starts.shape[0] != x.shape[0] or starts.shape[-1] != model.atom_size:
-        wanted = f"(B, S, N, P) with B = {x.shape[0]} and P = {model.atom_size}"
-        raise ValueError(f"starts has shape {tuple(starts.shape)}; it must be {wanted}")

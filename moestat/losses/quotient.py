@@ -138,15 +138,11 @@ def _by_atom(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
         truth, constant = truth[first], constant[first]
     cells = _Truth(truth, vector, constant)
     n, m = fitted.shape[-2], len(truth)
-    _need(n, m)
+    if n < m:
+        raise ValueError(f"{n} fitted atoms cannot represent {m} true atoms")
     sets = _sets(n, n - m + 1)
     null = norm(fitted[..., model.eta] - null_projection(fitted[..., model.eta], kind))
     return np.array([_member(*one, cells, model, kind, sets) for one in zip(fitted, null, strict=True)])
-
-
-def _need(n: int, m: int) -> None:
-    if n < m:
-        raise ValueError(f"{n} fitted atoms cannot represent {m} true atoms")
 
 
 def _member(atoms: np.ndarray, null: np.ndarray, cells: _Truth, model: Model, kind: str, sets: _Sets) -> float:
@@ -220,7 +216,8 @@ def _with_mirror_pair(
 def _softmax(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     kind = merging(model)
     n, m = fitted.shape[-2], len(truth)
-    _need(n, m)
+    if n < m:
+        raise ValueError(f"{n} fitted atoms cannot represent {m} true atoms")
     masses = np.exp(truth[:, 0])
     group = equal_rows(truth[:, 1 : model.gate_size]) if kind != "none" else np.arange(m)
     target = masses[:, None] * truth[:, model.eta]

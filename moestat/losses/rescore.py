@@ -91,11 +91,7 @@ def rescore(
 
 @takes_float64("fitted", "truth", "x")
 def score(
-    fitted: np.ndarray,
-    truth: np.ndarray,
-    model: SoftmaxGaussian | Competition | Model,
-    *,
-    x: Any = None,
+    fitted: np.ndarray, truth: np.ndarray, model: SoftmaxGaussian | Competition | Model, *, x: Any = None
 ) -> dict[str, np.ndarray]:
     """Return the losses of parameters (..., N, P) as arrays (...); otherwise as :func:`rescore`."""
     usable = np.all(np.isfinite(fitted), axis=(-2, -1))

@@ -84,9 +84,8 @@ def sample(
         raise InputError(f"noise_variance is {show(noise_variance)}; allowed are finite numbers from 0")
     shape = tuple(getattr(theta, "shape", ()))
     if len(shape) != 2 or shape[0] < 1 or shape[1] != model.atom_size:
-        raise InputError(
-            f"theta has shape {shape}; allowed is (N, P) with P = {model.atom_size}, one row for each of N >= 1 atoms"
-        )
+        wanted = f"(N, P) with P = {model.atom_size}, one row for each of N >= 1 atoms"
+        raise InputError(f"theta has shape {shape}; allowed is {wanted}")
     x = law_of_x(rng, n, model.d)
     noise = law_of_noise(rng, n)
     return x, model.predict(theta, x) + math.sqrt(noise_variance) * noise

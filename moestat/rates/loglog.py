@@ -218,9 +218,8 @@ def fit_array(
     if not 0 < level < 1:
         raise ValueError(f"level is {level}; it must be between 0 and 1")
     if values.ndim != 2 or sizes.ndim != 1 or values.shape[0] != sizes.size:
-        raise ValueError(
-            f"values has shape {values.shape} and over {sizes.shape}; needed are (sizes, replicates) and (sizes,)"
-        )
+        shapes = f"{values.shape} and over {sizes.shape}"
+        raise ValueError(f"values has shape {shapes}; needed are (sizes, replicates) and (sizes,)")
     if not np.all(np.isfinite(sizes) & (sizes > 0)) or np.unique(sizes).size != sizes.size:
         raise ValueError("over must hold positive, finite sizes, each of them once")
     low, high = (-np.inf, np.inf) if window is None else window
@@ -298,9 +297,8 @@ def arranged(values: xr.DataArray, over: Any, replicate: Hashable) -> xr.DataArr
     """Return the losses with sizes and replicates as their last two dimensions."""
     missing = [str(name) for name in (over, replicate) if name not in values.dims]
     if missing:
-        raise ValueError(
-            f"the data have no dimension {', '.join(missing)}; they have {', '.join(map(str, values.dims))}"
-        )
+        there = ", ".join(map(str, values.dims))
+        raise ValueError(f"the data have no dimension {', '.join(missing)}; they have {there}")
     if over not in values.coords:
         raise ValueError(f"the dimension {over} has no coordinate, so its sizes are unknown")
     return values.transpose(..., over, replicate)

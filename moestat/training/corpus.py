@@ -60,10 +60,8 @@ class Corpus:
         for part in PARTS:
             count = getattr(self, part).size
             if count < length:
-                raise CorpusError(
-                    f"{self.name} is too short: its {part} part has {count} {self.unit}s, "
-                    f"and windows of {length} are asked for"
-                )
+                what = f"its {part} part has {count} {self.unit}s, and windows of {length} are asked for"
+                raise CorpusError(f"{self.name} is too short: {what}")
         return self
 
 
@@ -118,9 +116,8 @@ def _file(path: Path, size: int, _mtime: int) -> Corpus:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise CorpusError(
-            f"{path}: is not UTF-8 text: byte {error.start} (0x{content[error.start]:02x}) cannot be decoded"
-        ) from None
+        where = f"byte {error.start} (0x{content[error.start]:02x})"
+        raise CorpusError(f"{path}: is not UTF-8 text: {where} cannot be decoded") from None
     if "\0" in text:
         raise CorpusError(f"{path}: is not a text: character {text.index(chr(0))} is NUL")
     if len(text) < 2 * math.ceil(1 / min(SHARES)):

@@ -56,7 +56,13 @@ def read_csv(path: str | Path, *, text: str = "text", target: str = "label", tas
     if not any(rows):
         raise LabelledTextError(f"{path}: the file is empty; its first row must name the columns")
     header = [name.strip() for name in rows[0]]
-    places = [_place(path, header, name) for name in (text, target)]
+    for name in (text, target):
+        count = header.count(name)
+        if count != 1:
+            what = "there is no column" if not count else f"there are {count} columns"
+            there = ", ".join(map(repr, header))
+            raise LabelledTextError(f"{path}, row 1: {what} {name!r}; the columns are {there}")
+    places = [header.index(name) for name in (text, target)]
     if not any(rows[1:]):
         raise LabelledTextError(f"{path}: there is a header but no row of data")
     texts, values = [], []
@@ -65,10 +71,8 @@ def read_csv(path: str | Path, *, text: str = "text", target: str = "label", tas
         row = rows[number - 1]
         if len(row) != len(header):
             what = "is cut off or lacks fields" if len(row) < len(header) else "has too many fields"
-            raise LabelledTextError(
-                f"{path}, row {number}: the row {what}; it has {len(row)}, the header {len(header)} "
-                "(a field that holds a comma must be in double quotes)"
-            )
+            what += f"; it has {len(row)}, the header {len(header)} (a field with a comma must be in double quotes)"
+            raise LabelledTextError(f"{path}, row {number}: the row {what}")
         for name, place in zip((text, target), places, strict=True):
             if not row[place].strip():
                 raise LabelledTextError(f"{path}, row {number}, column {name!r}: the field is empty")
@@ -117,14 +121,6 @@ def _rows(path: Path) -> list[list[str]]:
     finally:
         csv.field_size_limit(before)
     return rows
-
-
-def _place(path: Path, header: list[str], name: str) -> int:
-    count = header.count(name)
-    if count != 1:
-        what = "there is no column" if not count else f"there are {count} columns"
-        raise LabelledTextError(f"{path}, row 1: {what} {name!r}; the columns are {', '.join(map(repr, header))}")
-    return header.index(name)
 
 
 def _numbers(path: Path, column: str, values: list[str], numbers: list[int]) -> np.ndarray:
