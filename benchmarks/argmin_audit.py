@@ -22,7 +22,7 @@ import xarray as xr
 import moestat
 from moestat.experiment import Cell
 from moestat.fit.global_search import Budget, global_search
-from moestat.runner import begin
+from moestat.runner import plan
 from moestat.runner.request import Request
 from moestat.streams import generator
 from studies.sigmoid_attention.parts import regression_starts, regression_targets
@@ -113,7 +113,7 @@ def main() -> None:
     if not arguments.summary:
         record = moestat.load(STUDY, preset=PRESET)
         there = {(row["arm"], int(row["n"]), int(row["replicate"])) for row in rows()}
-        cells = [one.cell for one in begin.make_plan(Request(STUDY, PRESET)).cells]
+        cells = [one.cell for one in plan.of(Request(STUDY, PRESET)).cells]
         wanted = [
             (cell, r)
             for n in arguments.sizes

@@ -64,17 +64,13 @@ def study(folder: Path, replicates: int, block: int) -> str:
 
 def shard_cost(folder: Path, count: int) -> tuple[float, float]:
     """Return milliseconds, and milliseconds of processor, that a shard of one replicate costs in one process."""
-    from moestat.runner import plan, worker
+    from moestat.runner import begin, plan, worker
     from moestat.study import load
 
     os.chdir(folder)
     made = plan.make(load.read(study(folder, count, 1)))
-    context = worker.Context(
-        made.module_name, (str(folder),), str(folder / "shards-of-one"), str(folder / "cache"), "cpu"
-    )
-    tasks = [
-        worker.Task(context, block.planned.cell, block.planned.digest, block.replicates) for block in made.blocks()
-    ]
+    context = begin.context_of(made)
+    tasks = [worker.Task(context, planned.cell, replicates) for planned, replicates in made.blocks()]
     worker.compute(tasks[0])
     begin, begin_processor = time.perf_counter(), time.process_time()
     for task in tasks[1:]:

@@ -16,7 +16,7 @@ import time
 from dataclasses import replace
 
 from moestat.fit.global_search import Budget
-from moestat.runner.begin import make_plan
+from moestat.runner import plan
 from moestat.runner.request import Request
 from studies.sigmoid_attention.parts import regression, regression_pseudo_truths
 from studies.sigmoid_attention.parts.regression_settings import Settings
@@ -47,7 +47,7 @@ def keep(study: str, preset: str) -> None:
     """Write the files of all problems of a study's preset, as the study itself searches them."""
     identities = {
         json.dumps(identity, sort_keys=True): identity
-        for planned in make_plan(Request(study, preset)).cells
+        for planned in plan.of(Request(study, preset)).cells
         for identity in regression.prerequisites(planned.cell)
     }
     for identity in identities.values():

@@ -1,14 +1,14 @@
 """The settings and variables of every experiment as tables, made from the experiments themselves."""
 
 from moestat.report import variables
-from moestat.runner import experiments, settings_table
+from moestat.runner import experiments
 
 
 def page() -> str:
     """Return two Markdown tables per experiment: of its settings, and of the variables that it returns."""
     parts = []
     for name in experiments.own_experiments():
-        about, rows = settings_table.of_experiment(name)
+        about, rows = experiments.described(name)
         parts += [f"## `{name}`", about]
         lines = [
             f"| `{row.key}` | {row.kind} | {_code(row.default)} | {_plain(row.allowed)} | {_plain(row.meaning)} |"

@@ -113,7 +113,7 @@ def load(study: str | Path | builder.Study, preset: str = "quick", *, out: str |
     moestat.errors.StaleError
         If the results are of other settings than the study now asks for, or were changed after they were written.
     """
-    from moestat.runner import belongs, labels, records, results
+    from moestat.runner import labels, records, results
     from moestat.runner.request import Request
     from moestat.study import load as studies
 
@@ -128,9 +128,7 @@ def load(study: str | Path | builder.Study, preset: str = "quick", *, out: str |
     folder = records.results_folder(request.out, study_file.name, preset)
     if not (folder / results.NAME).is_file():
         studies.need_preset(study_file, preset)
-    dataset = records.read(folder, study_file, request)
-    belongs.refuse_foreign(dataset, study_file, request, folder)
-    return labels.described(dataset)
+    return records.read(folder, study_file, request)
 
 
 def write_report(result: Result, provenance: Mapping[str, Any]) -> Report:
@@ -139,4 +137,4 @@ def write_report(result: Result, provenance: Mapping[str, Any]) -> Report:
 
     assert result.dataset is not None
     study = result.plan.study_file.study
-    return write_outputs(result.dataset, study, result.plan.preset_name, result.folder, provenance=dict(provenance))
+    return write_outputs(result.dataset, study, result.plan.preset_name, result.plan.root, provenance=dict(provenance))

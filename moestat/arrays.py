@@ -12,6 +12,8 @@ from typing import Any, Literal
 import array_api_compat
 import numpy as np
 
+from moestat import extras
+
 Array = Any
 """An array of any library that follows the array API standard (NumPy, CuPy, array-api-strict)."""
 
@@ -28,27 +30,15 @@ class DeviceError(RuntimeError):
 
 
 def namespace(*arrays: Array) -> Any:
-    """Return the array API namespace that all of ``arrays`` belong to.
-
-    Raises
-    ------
-    TypeError
-        If the arrays come from different libraries.
-    """
+    """Return the array API namespace that all of ``arrays`` belong to; TypeError if they belong to several."""
     return array_api_compat.array_namespace(*arrays)
 
 
 def resolve_device(device: str = "auto") -> Device:
     """Turn ``"auto"``, ``"cpu"`` or ``"cuda"`` into a device that works here.
 
-    ``"auto"`` takes the GPU when CuPy is installed and a device computes, and the CPU otherwise.
-
-    Raises
-    ------
-    ValueError
-        If ``device`` is none of the three names.
-    DeviceError
-        If ``"cuda"`` is asked for and cannot be used.
+    ``"auto"`` takes the GPU when CuPy is installed and a device computes, and the CPU otherwise. Raises ValueError for
+    any other name, and DeviceError if ``"cuda"`` is asked for and cannot be used.
     """
     if device not in DEVICES:
         raise ValueError(f"device is {device!r}; allowed are {', '.join(DEVICES)}")
@@ -64,7 +54,7 @@ def resolve_device(device: str = "auto") -> Device:
 
 def _cuda_problem() -> str | None:
     """Say in one sentence why no CUDA device can be used, or return None when one can."""
-    hint = 'install the extra that matches your driver: pip install "moestat[cuda13]" or "moestat[cuda12]"'
+    hint = f"install the extra that matches your driver: {extras.command('cuda13')} (or cuda12)"
     try:
         import cupy
     except ImportError:

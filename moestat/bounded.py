@@ -1,7 +1,7 @@
 """Files of a user's data, read whole, but never beyond a limit: what states or unpacks to more is refused first.
 
-A megabyte of gzip can unpack to a gigabyte, and a pipe never ends. Whatever is refused is told in one sentence that
-names the file and the limit.
+A megabyte of gzip can unpack to a gigabyte, and a pipe never ends. Whatever is refused is told by a DataFileError, in
+one sentence that names the file and the limit.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ import numpy as np
 
 LARGEST = 2_000_000_000
 """Bytes that are read of one file, unpacked: four times WikiText-103, ten times CIFAR."""
-
 SMALL = 64_000_000
 """Bytes that are read of a text of ours, unpacked: a manifest, rules, a table of claims."""
-
-_CHUNK = 1 << 20
 
 
 class DataFileError(ValueError):
@@ -31,15 +28,7 @@ class DataFileError(ValueError):
 
 
 def require(path: Path, largest: int | None = None) -> int:
-    """Return the size of a regular file of at most ``largest`` bytes, or ``LARGEST`` if not given.
-
-    Raises
-    ------
-    DataFileError
-        If it is larger, or a folder, a pipe or a device.
-    OSError
-        If there is no such file, or it may not be looked at.
-    """
+    """Return the size of a regular file of at most ``largest`` bytes, or ``LARGEST``; OSError if there is none."""
     found, largest = path.stat(), LARGEST if largest is None else largest
     if not stat.S_ISREG(found.st_mode):
         raise DataFileError(f"{path}: cannot be read (it is no regular file)")
@@ -49,32 +38,25 @@ def require(path: Path, largest: int | None = None) -> int:
 
 
 def read(path: Path, *, packed: bool = False, largest: int | None = None) -> bytes:
-    """Return the content of a file, with ``packed`` what its gzip unpacks to.
-
-    Raises
-    ------
-    DataFileError
-        If it is larger than ``largest`` bytes (``LARGEST`` if not given), no regular file, cannot be read, or is not
-        whole gzip.
-    """
+    """Return the content of a file of at most ``largest`` bytes, with ``packed`` what its gzip unpacks to."""
     content, largest = bytearray(), LARGEST if largest is None else largest
     try:
         require(path, largest)
         with gzip.open(path, "rb") if packed else path.open("rb") as stream:
-            while chunk := stream.read(_CHUNK):
+            while len(content) <= largest and (chunk := stream.read(1 << 20)):
                 content += chunk
-                if len(content) > largest:
-                    what = "unpacks to" if packed else "has"
-                    raise DataFileError(f"{path}: the file {what} more than {largest} bytes, the most that is read")
     except (EOFError, zlib.error) as error:
         raise DataFileError(f"{path}: the file is cut off or damaged ({error})") from None
     except OSError as error:  # gzip.BadGzipFile is one
         raise DataFileError(f"{path}: cannot be read ({error.strerror or error})") from None
+    if len(content) > largest:
+        what = "unpacks to" if packed else "has"
+        raise DataFileError(f"{path}: the file {what} more than {largest} bytes, the most that is read")
     return bytes(content)
 
 
 def text(path: Path, *, packed: bool = False) -> str:
-    """Return the text of a small file of ours; refused as by :func:`read`, beyond ``SMALL``, and if it is not UTF-8."""
+    """Return the text of a small file of ours; refused beyond ``SMALL``, and if it is not UTF-8."""
     try:
         return read(path, packed=packed, largest=SMALL).decode()
     except UnicodeDecodeError as error:
@@ -82,13 +64,7 @@ def text(path: Path, *, packed: bool = False) -> str:
 
 
 def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
-    """Return the named arrays of an ``.npz`` file.
-
-    Raises
-    ------
-    DataFileError
-        If one is missing or holds objects, they take more than ``LARGEST`` bytes, or the file cannot be read.
-    """
+    """Return the named arrays of an ``.npz`` file; refused if one is missing or holds objects."""
     content = io.BytesIO(read(path))
     try:
         found = arrays(content, names)
@@ -100,11 +76,8 @@ def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
 def arrays(stream: IO[bytes], names: Sequence[str] = (), largest: int | None = None) -> dict[str, np.ndarray]:
     """Return arrays of a NumPy archive, all of them without ``names``.
 
-    Raises
-    ------
-    ValueError
-        If one is missing or holds objects, the archive unpacks to more than ``largest`` bytes (``LARGEST`` if not
-        given), or is broken; the message does not know the file.
+    Raises ValueError, which does not know the file, if one is missing or holds objects, the archive unpacks to more
+    than ``largest`` bytes (``LARGEST`` if not given), or is broken.
     """
     largest = LARGEST if largest is None else largest
     try:

@@ -52,18 +52,11 @@ def cached(
     kind : str
         What the entry is, e.g. ``"pseudo-truth"``: lower-case letters, digits, ``-`` and ``_``.
     identity : mapping
-        Everything that the result depends on, as JSON values; the version of the code that computes it belongs here
-        (``{"code": 2, ...}``), for a cache cannot see a change of code.
+        Everything that the result depends on, as finite JSON values; the version of the code that computes it belongs
+        here (``{"code": 2, ...}``), for a cache cannot see a change of code.
     compute : callable
-        Makes the arrays; called when there is no trustworthy entry. Two processes that miss at the same time both
-        compute, and each puts a whole file in place.
-
-    Raises
-    ------
-    ValueError
-        If ``kind`` is not a valid name, or ``identity`` holds NaN or an infinity.
-    TypeError
-        If ``identity`` is not made of JSON values, or ``compute`` returns arrays of Python objects.
+        Makes the arrays, of no Python objects; called when there is no trustworthy entry. Two processes that miss at
+        the same time both compute, and each puts a whole file in place.
 
     Warns
     -----

@@ -123,11 +123,11 @@ def new(arguments: argparse.Namespace) -> None:
 def settings(arguments: argparse.Namespace) -> None:
     """List the experiments, or the settings and the variables of one."""
     from moestat.report import variables
-    from moestat.runner import experiments, settings_table
+    from moestat.runner import experiments
 
     if not arguments.experiment:
-        return _table((name, settings_table.about(name)) for name in experiments.own_experiments())
-    about, rows = settings_table.of_experiment(arguments.experiment)
+        return _table((name, experiments.about(name)) for name in experiments.own_experiments())
+    about, rows = experiments.described(arguments.experiment)
     texts: dict[str, str] = {}
     print(about)
     for row in rows:
@@ -168,19 +168,18 @@ def ship(arguments: argparse.Namespace) -> None:
 
 def verify(arguments: argparse.Namespace) -> None:
     """Compute a sample of the replicates of records again."""
-    from moestat.runner import verify
+    from moestat.runner import replay
 
     count, seed = 3 if arguments.replicates is None else arguments.replicates, arguments.seed or 0
     if count < 1 or seed < 0:
         raise InputError("--replicates is at least 1, and --seed at least 0")
     for study in arguments.studies:
         request = Request(study=study, preset=arguments.preset, out=arguments.out, device=arguments.device)
-        found = verify.verify(request, count, seed, lambda text: print(text, flush=True))
-        if arguments.certify:
-            found.lines.append(verify.certify(found))
+        found = replay.verify(request, count, seed, lambda text: print(text, flush=True))
+        lines = found.lines + ([replay.certify(found)] if arguments.certify else [])
         if not found.holds:
-            raise UserError("; ".join(found.lines))
-        print("\n".join(found.lines), flush=True)
+            raise UserError("; ".join(lines))
+        print("\n".join(lines), flush=True)
 
 
 def _where(out: Path) -> str:

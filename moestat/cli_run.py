@@ -81,13 +81,13 @@ def run_all(arguments: argparse.Namespace) -> None:
 
 def _dry_run(request: Request) -> None:
     from moestat.runner import begin, overview, store
+    from moestat.runner import plan as plans
 
-    plan = begin.make_plan(request)
+    plan = plans.of(request)
     study = plan.study_file.study
     if not study.reads and request.backend != "dask":
         begin.refuse_without_libraries(plan)
     begin.refuse_bad_data(plan)
-    root = begin.folder_of(request, plan.study_file.name)
     grid = ", ".join(f"{axis} = {', '.join(str(v) for v in values)}" for axis, values in plan.axes.items())
     print(f"{study.title}\n{plan.study_file.shown}, preset {plan.preset_name}: {plan.preset.about}".rstrip(": "))
     print(f"experiment {plan.module_name}, seed {plan.seed}; grid: {grid or 'one point'}")
@@ -96,24 +96,19 @@ def _dry_run(request: Request) -> None:
     print(f"expected of the preset as it stands: {plan.preset.expected or 'not stated'}")
     for text in begin.cautions(plan):
         print(f"caution: {text}")
-    if (root / "shards").is_dir() and not request.fresh:
-        scan = store.scan(root, plan, begin.version_of(plan), move=False)
+    if not request.fresh:
+        scan = store.scan(plan.root, plan, begin.version_of(plan), move=False)
         if scan.stale:
-            print(overview.advice(request, plan, root, scan))
-    print(f"results would go to {root}; nothing was written")
+            print(overview.advice(scan))
+    print(f"results would go to {plan.root}; nothing was written")
 
 
 def _debug(request: Request) -> None:
     """Compute one replicate of every cell in this process; the first failure ends it, with its traceback."""
     from moestat.runner import debug
 
-    failure = debug.debug(request, lambda text: None if request.quiet else say(text))
-    if failure is None:
-        print(f"no failure in {request.replicates or 1} of each cell (--replicates R for more); nothing was stored")
-        return
-    if failure.text:
-        say(failure.text)
-    raise UserError(f"{failure.where}: {failure.sentence}; nothing was stored")
+    debug.debug(request, lambda text: None if request.quiet else say(text))
+    print(f"no failure in {request.replicates or 1} of each cell (--replicates R for more); nothing was stored")
 
 
 def status(arguments: argparse.Namespace) -> None:
@@ -122,13 +117,13 @@ def status(arguments: argparse.Namespace) -> None:
 
     from moestat.runner import lock, overview
 
-    request, plan, root, scan, _ = overview.look(request_of(arguments))
-    rows = overview.overview(plan, scan)
-    print(f"{plan.study_file.name}/{request.preset} in {root}")
-    print(pd.DataFrame(overview.overview(plan, scan, by_arm=True)).to_string(index=False))
+    scan = overview.look(request_of(arguments))
+    rows = overview.overview(scan)
+    print(f"{scan.plan.study_file.name}/{scan.plan.preset_name} in {scan.root}")
+    print(pd.DataFrame(overview.overview(scan, by_arm=True)).to_string(index=False))
     begun = {row["arm"] for row in rows if row["done"]}
     undone = [r for r in rows if r["failed"] or r["stale"] or (r["missing"] and r["arm"] in begun)]
-    if undone and len(rows) > len(plan.arms):
+    if undone and len(rows) > len(scan.plan.arms):
         print(f"{len(undone)} cells that are not complete")
         print(pd.DataFrame(undone[:MOST_CELLS]).to_string(index=False))
     tally, stale = scan.tally(), sum(row["stale"] for row in rows)
@@ -136,10 +131,10 @@ def status(arguments: argparse.Namespace) -> None:
     print(f"{tally['replicates']} replicates: {counts}, {stale} stale")
     for line in scan.quarantined:
         print(f"set aside a damaged shard: {line}")
-    for part, owner in lock.owners(root).items():
+    for part, owner in lock.owners(scan.root).items():
         print(f"at work: {part}: {owner}")
-    print(overview.advice(request, plan, root, scan))
-    _tell_record(request)
+    print(overview.advice(scan))
+    _tell_record(scan.plan.request)
 
 
 def collect(arguments: argparse.Namespace) -> None:
@@ -148,24 +143,26 @@ def collect(arguments: argparse.Namespace) -> None:
 
 
 def _collect(request: Request) -> None:
-    from moestat.runner import overview, store
+    from moestat.runner import overview
     from moestat.runner.run import Result, finish
 
-    request, plan, root, scan, code = overview.look(request)
-    if not root.is_dir():
-        raise InputError(f"there is nothing to collect in {root}; run the study with: {request.command()}")
+    scan = overview.look(request)
+    if not scan.root.is_dir():
+        raise InputError(
+            f"there is nothing to collect in {scan.root}; run the study with: {scan.plan.request.command()}"
+        )
     for line in scan.quarantined:
         say(f"set aside a damaged shard: {line}")
-    store.refuse_stale(scan, root)
-    result = Result(request, plan, root, scan.tally(), notes=[f"set aside: {q}" for q in scan.quarantined])
-    finish(result, scan, code, write_report)
+    scan.refuse_stale()
+    result = Result(scan.plan, scan.tally(), [f"set aside: {q}" for q in scan.quarantined])
+    finish(result, scan, write_report)
     _tell(result)
 
 
 def report(arguments: argparse.Namespace) -> None:
     """Report collected results again."""
     from moestat.report.write import write_outputs
-    from moestat.runner import belongs, labels, records, results
+    from moestat.runner import records, results
     from moestat.study import load
 
     request = request_of(arguments)
@@ -175,8 +172,7 @@ def report(arguments: argparse.Namespace) -> None:
     if study_file.study.reads and not records.is_record(root):  # seconds, and so it never outlives what it reads
         return _collect(request)
     dataset = records.read(root, study_file, request)
-    belongs.refuse_foreign(dataset, study_file, request, root)
-    dataset, folder = labels.described(dataset), records.report_folder(root)
+    folder = records.report_folder(root)
     provenance = results.provenance(dataset)
     written = write_outputs(dataset, study_file.study, request.preset, folder, provenance=provenance)
     return _print_report(written, verbose=request.verbose)
@@ -188,7 +184,7 @@ def replay(arguments: argparse.Namespace) -> None:
 
     lines, found = replay.replay(request_of(arguments), arguments.place)
     print("\n".join(lines))
-    if found is not None and not found.equal:
+    if found:
         raise UserError(f"the replicate is not equal to the stored one: {found}")
     print("no stored replicate to compare with" if found is None else "equal to the stored replicate, bit for bit")
 
@@ -204,24 +200,24 @@ def merge(arguments: argparse.Namespace) -> None:
 
 def _tell(result: Result) -> None:
     """Print the answer of a run; raise if it is not complete."""
-    from moestat.runner import belongs
+    from moestat.runner import needs
 
-    tally, request, shown = result.tally, result.request, result.plan.study_file
+    tally, request, shown = result.tally, result.plan.request, result.plan.study_file
     if result.dataset is None:
         return
     if result.report is not None:
         _print_report(result.report, verbose=request.verbose)
     elif not request.quiet:
         counts = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} failed"
-        print(f"{shown.name}/{request.preset}: {counts}; results in {result.folder}")
+        print(f"{shown.name}/{request.preset}: {counts}; results in {result.plan.root}")
     if tally["missing"]:
         raise UserError(f"{tally['missing']} replicates are missing; complete them with: {request.command()}")
     if tally["converged"] == 0 and tally["failed"] == tally["replicates"]:
         texts = [str(text) for text in result.dataset["message"].values.ravel() if text]
         most = max(texts, key=texts.count, default="(none)")
         raise UserError(f"all {tally['failed']} replicates failed; the most frequent message: {most}")
-    if absent := belongs.absent(result.dataset, shown.study, request.preset):
-        told = f"{shown.shown}: {absent} The results are kept"
+    if absent := needs.absent(result.dataset, shown.study, request.preset):
+        told = f"{shown.shown}: {absent}. The results are kept"
         if request.report:
             raise UserError(f"{told}; put the name right, and judge the claims with: {request.command('report')}")
         say(f"note: {told}")

@@ -13,12 +13,9 @@ from moestat.bounded import DataFileError as DataFileError
 
 
 def digest(path: str | Path) -> str:
-    """Return the SHA-256, in hexadecimal, of a file, or of the names and contents of the files of a folder.
+    """Return the SHA-256 of a file, or of the names and contents of the files of a folder.
 
-    Raises
-    ------
-    DataFileError
-        If there is no such file or folder, it cannot be read, or a file is larger than :data:`bounded.LARGEST`.
+    Raises DataFileError if there is no such file or folder, or it cannot be read, or a file is too large.
     """
     path = Path(path).expanduser()
     if not path.exists():
@@ -33,9 +30,7 @@ def digest(path: str | Path) -> str:
 
 
 def _of_file(path: Path) -> str:
-    bounded.require(path)
-    found = path.stat()
-    return _content(path, found.st_size, found.st_mtime_ns)
+    return _content(path, bounded.require(path), path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=1024)  # what has not changed since is not read again
@@ -54,19 +49,10 @@ def check(path: str | Path, stated: str, setting: str = "file") -> None:
 
 
 def with_digest(given: Any, setting: str = "file") -> Any:
-    """Complete an experiment's settings before their validation: other data are another cell.
+    """Add ``<setting>_sha256`` to an experiment's settings before their validation: other data are another cell.
 
-    Parameters
-    ----------
-    given : mapping
-        Anything else, or a path that is no text, is returned as it is.
-    setting : str
-        Name of the path's setting; that of the checksum is the same with ``_sha256`` after it.
-
-    Raises
-    ------
-    DataFileError
-        If the data cannot be read, or a checksum is given and is another one.
+    What is no mapping, or has a path that is no text, is returned as it is. Raises DataFileError if the data cannot be
+    read, or a checksum is given and is another one.
     """
     if not isinstance(given, Mapping) or not isinstance(path := given.get(setting, ""), str):
         return given

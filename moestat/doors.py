@@ -38,12 +38,8 @@ def as_float64(x: Any, name: str, *, bools: bool = False) -> Array:
     bools : bool, default False
         Whether truth values are taken, as 0 and 1.
 
-    Raises
-    ------
-    TypeError
-        If ``x`` is None, or holds what is no real number.
-    ValueError
-        If rows differ in length, or a number is beyond the range of float64.
+    Raises TypeError if ``x`` is None or holds what is no real number, ValueError if rows differ in length or a number
+    is beyond the range of float64.
     """
     if type(x) is np.ndarray and x.dtype == np.float64:
         return x

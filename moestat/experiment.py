@@ -22,10 +22,10 @@ and, where useful,
     the devices it computes on, e.g. ``("cpu", "cuda")``; ``--device auto`` takes the first that is there.
 
 The dataset holds ``status`` (int, :class:`moestat.status.Status`), ``message`` (str) and ``iterations`` per replicate.
-A variable without the dimension ``replicate`` is a property of the cell (a Fisher line, say), the same whatever the
-replicates are; so are the dataset's attributes (text or numbers). Every number depends on (study seed, settings,
-replicate) alone, but for measurements of the machine: a variable of seconds, say, carries the attribute
-``measurement = 1`` and is compared by nobody.
+Names are words of letters, digits and ``_``. A variable without the dimension ``replicate`` is a property of the cell
+(a Fisher line, say), the same whatever the replicates are; so are the dataset's attributes (text or numbers). Every
+number depends on (study seed, settings, replicate) alone, but for measurements of the machine: a variable of seconds,
+say, carries the attribute ``measurement = 1`` and is compared by nobody.
 
 A study that only reads the results of others has a reader in place of an experiment,
 
@@ -44,6 +44,7 @@ import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,15 +58,13 @@ from moestat.status import Status
 if TYPE_CHECKING:
     import xarray as xr
 
-Converted = tuple[tuple[int | str, ...], FieldInfo | None]
-"""Where a truth value stands, and the innermost field that it stands in."""
 LIMITS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
 
 
 def truth_values(
     given: Any, made: Any, loc: tuple[int | str, ...] = (), of: FieldInfo | None = None
-) -> Iterator[Converted]:
-    """Yield where pydantic took a truth value for the number 1 or 0, of a value and what it became.
+) -> Iterator[tuple[tuple[int | str, ...], FieldInfo | None]]:
+    """Yield where pydantic took a truth value for the number 1 or 0, and the innermost field that it stands in.
 
     >>> list(truth_values({"n": [True, 2], "flat": True}, {"n": (1, 2), "flat": True}))
     [(('n', 0), None)]
@@ -94,9 +93,11 @@ def no_truth_value(field: FieldInfo | None) -> str:
 
 
 class SettingsModel(BaseModel):
-    """Base of every experiment's ``Settings``: immutable; it refuses unknown keys, and truth values for numbers."""
+    """Base of every experiment's ``Settings``: immutable; it refuses unknown keys, NaN, and true for a number."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", protected_namespaces=(), use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -128,16 +129,21 @@ class Cell:
     coords: Mapping[str, Any]
     settings: Mapping[str, Any] = field(hash=False)
 
-    @property
+    @cached_property
     def canonical(self) -> str:
         """The identity of the cell as canonical JSON: seed and settings. What computes it has a version of its own."""
         identity = {"seed": self.study_seed, "settings": dict(self.settings)}
         return json.dumps(identity, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of :attr:`canonical` in hexadecimal."""
         return hashlib.sha256(self.canonical.encode()).hexdigest()
+
+    @property
+    def label(self) -> str:
+        """The cell as it is printed: ``arm softmax, n = 1000``."""
+        return ", ".join([f"arm {self.arm}", *(f"{axis} = {value}" for axis, value in self.coords.items())])
 
     def generator(self, replicate: int, purpose: str, **identity: object) -> np.random.Generator:
         """Return the stream of ``purpose`` in ``replicate`` for draws identified by ``identity``.
@@ -149,7 +155,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Source:
-    """The results of a study that another one reads: their file and its SHA-256, and the command that makes them."""
+    """Results that another study reads: their file and its SHA-256, and the command that makes them."""
 
     path: Path
     sha256: str
@@ -174,43 +180,31 @@ def assemble(
     replicates : sequence of int
     values : mapping of arrays, or one mapping per replicate
         Name -> values, the replicate axis first; or what each replicate gave, with the same names.
-    dims : mapping, optional
-        Name -> the dimensions after ``replicate``; none if left out.
+    dims, attrs : mapping, optional
+        Name -> the dimensions after ``replicate``, and attributes (``long_name``, ``units``, ``measurement``).
     coords : mapping, optional
         Labels of the experiment's own dimensions; texts become objects, as netCDF wants them.
-    attrs : mapping, optional
-        Name -> attributes of the variable, e.g. ``long_name``, ``units``, ``measurement``.
-    finished : str, optional
-        The sentence of replicates that cannot fail: with it, all of them have the status ``CONVERGED``.
-    iterations : int
-        Beside ``finished``: what was done in each replicate (steps, draws, points).
+    finished, iterations : str and int, optional
+        The sentence of replicates that cannot fail, which all get the status ``CONVERGED``, and what was done in each.
     """
     import xarray as xr
 
     own, about = dims or {}, attrs or {}
     if not isinstance(values, Mapping):
         values = {name: np.array([row[name] for row in values]) for name in values[0]}
+    if finished:
+        same = {"status": int(Status.CONVERGED), "message": finished, "iterations": iterations}
+        values = {**values, **{name: np.full(len(replicates), value) for name, value in same.items()}}
     variables = {
         name: (("replicate", *own.get(name, ())), array, dict(about.get(name, {}))) for name, array in values.items()
     }
-    if finished:
-        count = len(replicates)
-        variables |= {
-            "status": (("replicate",), np.full(count, int(Status.CONVERGED)), {}),
-            "message": (("replicate",), np.full(count, finished), {}),
-            "iterations": (("replicate",), np.full(count, iterations), {}),
-        }
-    labels = {name: _labels(value) for name, value in (coords or {}).items()}
+    labels = {name: np.asarray(value) for name, value in (coords or {}).items()}
+    labels = {name: array.astype(object) if array.dtype.kind == "U" else array for name, array in labels.items()}
     return xr.Dataset(variables, coords={"replicate": np.asarray(replicates, dtype=np.int64), **labels})
 
 
-def _labels(values: Any) -> np.ndarray:
-    array = np.asarray(values)
-    return array.astype(object) if array.dtype.kind == "U" else array
-
-
 def require_torch() -> None:
-    """Import PyTorch, which only some experiments need, or raise an ImportError that says how to get it."""
+    """Import PyTorch, or raise an ImportError that says how to get it."""
     try:
         importlib.import_module("torch")
     except ImportError as error:
@@ -219,10 +213,9 @@ def require_torch() -> None:
 
 
 def code_version(module_name: str) -> dict[str, str]:
-    """Return the version of what computes an experiment's numbers: ``{experiment: version, file: hash}``.
+    """Return the version of what computes an experiment's numbers; see :mod:`moestat.versions`.
 
-    The files are those of the user's own; see :mod:`moestat.versions`. Raises ``NoCodeError`` if one cannot be read,
-    and ``ValueError`` if ``VERSION`` is no whole number from 1.
+    Raises ValueError if a file of the user's own cannot be read, or ``VERSION`` is no whole number from 1.
     """
     found = own_files.hashes(module_name)
     version = getattr(importlib.import_module(module_name), "VERSION", 1)

@@ -16,9 +16,6 @@ from typing import Any
 from moestat.errors import UserError
 
 TEMPORARY = ".tmp"
-FLUSH_EVERY = 1.0
-"""Seconds after which a small shard is flushed by itself; a flush takes longer than a small replicate."""
-_flushed = float("-inf")
 _WHY = {errno.ENOSPC: "the disk is full", errno.EROFS: "the file system is read-only"}
 _WHY |= {errno.EACCES: "permission is denied", errno.ENOTDIR: "a part of the path is a file"}
 
@@ -44,24 +41,9 @@ def write(path: Path, content: bytes, *, durable: bool = True) -> None:
         sync_folder(path.parent)
 
 
-def write_json(path: Path, content: Any, *, durable: bool = True) -> None:
+def write_json(path: Path, content: Any) -> None:
     """Write ``content`` as indented JSON, see :func:`write`."""
-    write(path, (json.dumps(content, indent=2) + "\n").encode(), durable=durable)
-
-
-def due() -> bool:
-    """Whether this process has flushed nothing for ``FLUSH_EVERY`` seconds; then it is expected to."""
-    global _flushed
-    if (now := time.monotonic()) - _flushed < FLUSH_EVERY:
-        return False
-    _flushed = now
-    return True
-
-
-def flush(folder: Path) -> None:
-    """Flush all that was written, by any process, so that of ``folder``."""
-    if hasattr(os, "sync"):
-        os.sync()
+    write(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
 def sync_folder(folder: Path) -> None:

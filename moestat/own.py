@@ -42,14 +42,10 @@ def is_path(name: str) -> bool:
 def load(path: str) -> Activation:
     """Return the function that ``"package.module:function"`` names, once its derivatives have been checked.
 
-    Raises
-    ------
-    ValueError
-        If there is no such function, or it is not one of numbers with two derivatives; the sentence says which.
+    Raises ValueError if there is no such function, or it is not one of numbers with two derivatives.
     """
     function: Activation = imported(path)
-    problem = _problem(function)
-    if problem:
+    if problem := _problem(function):
         raise ValueError(f"{path!r} {problem}")
     return function
 
@@ -64,13 +60,7 @@ def parity(function: Activation) -> int:
 
 
 def imported(path: str) -> Callable[..., Any]:
-    """Return the function that an import path names; what it computes is not looked at.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be imported.
-    """
+    """Return the function that an import path names, whatever it computes; ValueError if it cannot be imported."""
     module_name, _, name = path.partition(":")
     new = module_name not in sys.modules
     try:
@@ -85,10 +75,7 @@ def imported(path: str) -> Callable[..., Any]:
 def code(*names: str) -> str:
     """Return a hash of the user's own files behind those names that are import paths, and "" if there are none.
 
-    Raises
-    ------
-    ValueError
-        If the code on the disk is not the one that this process has imported.
+    Raises ValueError if the code on the disk is not the one that this process has imported.
     """
     versions = []
     for module_name in {name.partition(":")[0] for name in names if is_path(name)}:

@@ -31,10 +31,9 @@ class NoCodeError(ValueError):
 
 def hashes(*modules: str) -> dict[str, str]:
     """Return file -> hash of the user's own files behind modules, ``a/b.py``; NoCodeError if one cannot be read."""
-    if missing := [name for name in modules if spec(name) is None]:
-        raise NoCodeError(f"there is no module {missing[0]} with a file")
     found = {name: _hash(name) for name in closure(modules, is_own)}
-    if missing := [name for name, content in found.items() if not content]:
+    missing = [name for name in modules if spec(name) is None] + [name for name in found if not found[name]]
+    if missing:
         raise NoCodeError(f"the code of {missing[0]} cannot be read")
     return {f"{name.replace('.', '/')}.py": content for name, content in found.items()}
 

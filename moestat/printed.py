@@ -40,10 +40,9 @@ class Settings(SettingsModel):
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
-    """Return a printed table, equal in every replicate.
+    """Return a printed table: over ``row`` and ``column`` stand ``printed``, and ``behind``.
 
-    Over ``row`` and ``column`` stand ``printed``, and ``behind``, by how many per cent of the best number of its column
-    a number is worse than that (0 for the best one, NaN or infinite where the best one is 0).
+    That is by how many per cent of the best number of its column a number is worse (NaN or infinite where it is 0).
     """
     s = Settings.model_validate(dict(cell.settings))
     printed = np.array(s.values)

@@ -31,14 +31,9 @@ def each(
     """Make ``run(cell, replicates, device)`` of a function of the settings and the streams of one replicate.
 
     The function returns name -> value or array, the same names in every replicate; without ``finished`` its status,
-    message and iterations are among them (see :func:`steps`). What depends on the settings is given as a function.
-
-    Parameters
-    ----------
-    dims, coords, attrs, finished, iterations
-        As in :func:`moestat.experiment.assemble`.
-    of_cell : callable, optional
-        What is a property of the cell and the same in every replicate: variables without that dimension.
+    message and iterations are among them (see :func:`steps`). The options are those of
+    :func:`moestat.experiment.assemble`, and ``of_cell``, the variables that are properties of the cell; what depends on
+    the settings is given as a function.
     """
 
     def decorated(one: Callable[[S, Streams], Row]) -> Run:

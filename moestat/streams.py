@@ -32,21 +32,8 @@ def _words(text: str, count: int) -> tuple[int, ...]:
 def generator(study_seed: int, key: str, replicate: int, purpose: str) -> np.random.Generator:
     """Return the random generator of one purpose in one replicate.
 
-    Parameters
-    ----------
-    study_seed : int
-        Seed of the study, 0 <= seed < 2**64.
-    key : str
-        Identity of what is drawn, see :func:`key`.
-    replicate : int
-        Index of the replicate, 0 <= replicate < 2**32.
-    purpose : str
-        What the stream is for (``"data"``, ``"start"``, ...): different purposes are independent.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
+    ``study_seed`` is from 0 to 2**64 - 1, ``key`` the identity of what is drawn (:func:`key`), ``replicate`` from 0 to
+    2**32 - 1; different purposes (``"data"``, ``"start"``, ...) are independent. Raises ValueError out of these ranges.
     """
     if not 0 <= study_seed < 2**64:
         raise ValueError(f"study_seed is {study_seed}; allowed are 0 to 2**64 - 1")

@@ -16,23 +16,16 @@ OLDER = "the code was recorded in the way of an older moestat, which cannot be c
 
 def is_older(code: Mapping[str, str]) -> bool:
     """Whether a version was recorded in the way of an older moestat."""
-    return _WHOLE in code or any(not name.endswith(".py") and not number.isdigit() for name, number in code.items())
-
-
-def equal(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether two versions are the same."""
-    return one.get(_WHOLE, one) == other.get(_WHOLE, other)
+    return _WHOLE in code
 
 
 def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Say in what two versions differ; nothing if they are equal.
+    """Say in what a version of today differs from another one; nothing if they are equal.
 
     >>> changes({"mine": "1", "mine.py": "0f"}, {"mine": "2", "mine.py": "3c"})
     ['version of mine 1 -> 2', 'the code of mine.py']
     """
-    if equal(old, new):
-        return []
-    if is_older(old) or is_older(new):
+    if is_older(old) and old != new:
         return [OLDER]
     lines = []
     for name in sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)):

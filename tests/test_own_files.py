@@ -71,9 +71,8 @@ def test_an_edit_after_the_import_is_found_until_a_reload(folder):
 
 
 def test_versions_of_an_older_moestat_can_be_read_and_compared_with_nothing_of_today():
-    old, other = ({"all definitions": text * 32, "a.b": text * 32, "numpy": "2"} for text in "ab")
-    now = {"regression": "1"}
-    assert versions.changes(old, other) == versions.changes(old, now) == [versions.OLDER]
-    assert versions.changes(old, old | {"a.b": "moved"}) == [] == versions.since(old, now) == versions.since({}, now)
+    old, now = {"all definitions": "a" * 32, "a.b": "a" * 32, "numpy": "2"}, {"regression": "1"}
+    assert versions.changes(old, now) == [versions.OLDER]
+    assert versions.since(old, now) == [] == versions.since({}, now)
     assert versions.since(now, {"regression": "2"}) == ["version of regression 1 -> 2"]
     assert versions.text(old) == "a" * 16 and versions.text(now | {"mine.py": "0f"}) == "regression 1, mine.py 0f"

@@ -108,7 +108,7 @@ def shrink(made):
             settings["dimension"] = max(settings["dimension"], 2 * settings["classes"])
         resolved = made.experiment.Settings(**settings).model_dump(mode="json")
         cell = replace(planned.cell, settings=resolved)
-        cells.append(replace(planned, cell=cell, digest=cell.digest))
+        cells.append(replace(planned, cell=cell))
     count = 2 if kind in PAIRED else 1
     return replace(made, cells=tuple(cells), replicates=count, block=count)
 
@@ -157,7 +157,7 @@ def skip_without_libraries(name):
     """Skip a test whose study needs PyTorch where there is none."""
     if importlib.util.find_spec("torch") is None:
         try:
-            runner.begin.refuse_without_libraries(runner.begin.make_plan(Request(name)))
+            runner.begin.refuse_without_libraries(plan.of(Request(name)))
         except InputError as error:
             pytest.skip(str(error))
 
@@ -171,8 +171,8 @@ def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, mo
     if WRITTEN[study.experiment] != name:
         monkeypatch.setattr(results, "write", lambda root, dataset: "0" * 64)
     monkeypatch.setattr(runner.begin, "resolve_device", lambda asked, made: "cpu")  # also what is meant for a GPU alone
-    make = runner.begin.make_plan
-    monkeypatch.setattr(runner.begin, "make_plan", lambda request: shrink(make(request)))
+    make = plan.of
+    monkeypatch.setattr(plan, "of", lambda request: shrink(make(request)))
     result = runner.run(Request(name, out=tmp_path / "out", jobs=1, quiet=True, report=False))
     ds = result.dataset
     assert not result.tally["failed"] or "message" in ds

@@ -20,7 +20,7 @@ from moestat.claims.wording import in_words, rule, tally
 from moestat.report import render, views
 from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, runs_and_records
 from moestat.rounding import number
-from moestat.runner import belongs, records
+from moestat.runner import records
 from moestat.sentences import listed
 from moestat.study import presets
 from moestat.study.seal import rule_digest
@@ -110,7 +110,7 @@ def _foreign(name: str, study: Study, run: Run, out: Path = OUTPUTS) -> str:
     """Say what a run is of that the study file is not; an empty text where it is of the same problem."""
     if run.claims is None or run.preset not in study.presets:
         return ""
-    differing = belongs.differing(run.problem, study, run.preset)
+    differing = records.differing(run.problem, study, run.preset)
     if not differing:
         return ""
     return (

@@ -24,10 +24,9 @@ from moestat.claims.verdicts import judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.experiment import Source
 from moestat.report import csv_text, stored_runs, tables, write
-from moestat.runner import belongs, experiments, labels, manifest_file, needs, plan, records, results
+from moestat.runner import experiments, manifest_file, needs, plan, records, results
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
-from moestat.runner.shard import Variable
 from moestat.study import load, seal
 from moestat.study.load import StudyFile
 from moestat.study.spec import Study
@@ -58,8 +57,7 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     load.need_preset(study_file, preset)
     request = Request(study=study, preset=preset, out=out)
     root = records.results_folder(out, study_file.name, preset)
-    dataset = labels.described(records.read(root, study_file, request))
-    belongs.refuse_foreign(dataset, study_file, request, root)
+    dataset = records.read(root, study_file, request)
     kept = manifest_file.read(root)
     _refuse_unfit(dataset, kept, root)
     small = _smaller(*_condensed(dataset, study_file, request, root), study_file.study, preset)
@@ -176,13 +174,11 @@ def _refuse_changed(dataset: xr.Dataset, content: bytes) -> None:
 
 
 def _difference(one: xr.DataArray, other: xr.DataArray) -> str:
-    return difference(*(Variable(tuple(map(str, array.dims)), array.values) for array in (one, other)))
+    return difference(one.values, other.values)
 
 
 def _manifest(kept: Mapping[str, Any], plain: Request, packed: bytes) -> dict[str, Any]:
     origins = [{key: o[key] for key in ORIGIN if o.get(key)} for o in kept.get("origins", []) if o]
-    cells = kept.get("cells", [])
-    seconds = cells if isinstance(cells, dict) else {row["digest"][:16]: row["seconds"] for row in cells}
     return {key: kept[key] for key in (*KEPT, "verified") if key in kept} | {
         "file": f"{Path(plain.study).stem}.py",
         "command": plain.command(),
@@ -190,7 +186,7 @@ def _manifest(kept: Mapping[str, Any], plain: Request, packed: bytes) -> dict[st
         "state": "record",
         "results_sha256": hashlib.sha256(packed).hexdigest(),
         "run_sha256": kept.get("run_sha256", kept.get("results_sha256")),
-        "cells": seconds,
+        "cells": cells if isinstance(cells := kept.get("cells"), dict) else {},
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from moestat import versions
 from moestat.claims.verdicts import COLUMNS
 from moestat.report import csv_text
-from moestat.runner import belongs, hdf5, manifest_file, records, results
+from moestat.runner import hdf5, manifest_file, records, results
 
 OUTPUTS = Path("outputs")
 """The outputs folder of a command without ``--out``."""
@@ -50,7 +50,7 @@ class Run:
         """
         lines = self.manifest.get("problem")
         lines = lines if isinstance(lines, list) else _read_problem(self.folder / results.NAME)
-        return belongs.problem_of(map(str, lines))
+        return records.problem_of(map(str, lines))
 
 
 def command(study: str, preset: str, out: Path = OUTPUTS, *, verb: str = "") -> str:

@@ -1,4 +1,4 @@
-"""What a run begins with: its folder, its plan, the version of its code, and what stands in its way."""
+"""What a run begins with: its device, the version of its code, and what stands in its way."""
 
 from __future__ import annotations
 
@@ -6,43 +6,31 @@ import importlib.util
 import json
 import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
-from moestat import extras, own_files
+from moestat import arrays, extras, own_files
 from moestat.errors import InputError, StaleError
 from moestat.experiment import Cell, code_version
 from moestat.runner import experiments, worker
 from moestat.runner import plan as plans
+from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.sentences import listed
-from moestat.study import load
 from moestat.study.load import StudyFile
 
 DATA = ("file", "data", "csv")
 """Settings that name the user's own data."""
-BY_NAME = 'pip install "moestat[cuda13]" or "moestat[cuda12]"'
-"""How :mod:`moestat.arrays`, which does not know where moestat runs from, says that CuPy is installed."""
 
 
-def folder_of(request: Request, study_name: str) -> Path:
-    """Return the folder of a study's preset."""
-    return request.out / study_name / request.preset
-
-
-def context_of(request: Request, plan: plans.Plan, root: Path, device: str) -> worker.Context:
+def context_of(plan: Plan) -> worker.Context:
     """Return what every task of a plan needs; what cells share is kept where the user says, or beside the studies."""
-    cache = os.environ.get("MOESTAT_CACHE") or str((request.out / "cache").resolve())
+    cache = os.environ.get("MOESTAT_CACHE") or str((plan.request.out / "cache").resolve())
     search_path = tuple(experiments.search_path(plan.study_file))
-    return worker.Context(plan.module_name, search_path, str(root.resolve()), cache, device)
+    device, code = resolve_device(plan.request.device, plan), version_of(plan)
+    return worker.Context(plan.module_name, search_path, str(plan.root.resolve()), cache, device, code)
 
 
-def make_plan(request: Request) -> plans.Plan:
-    """Read the study file and make the plan that a request asks for."""
-    return plans.make(load.read(request.study), request.preset, request)
-
-
-def version_of(plan: plans.Plan) -> dict[str, str]:
+def version_of(plan: Plan) -> dict[str, str]:
     """Return the version of what a plan computes with; StaleError if this process has imported another one."""
     try:
         code = code_version(plan.module_name.partition(":")[0])
@@ -56,21 +44,17 @@ def version_of(plan: plans.Plan) -> dict[str, str]:
     return code
 
 
-def resolve_device(asked: str, plan: plans.Plan) -> str:
+def resolve_device(asked: str, plan: Plan) -> str:
     """Return the device to compute on; ``auto`` is the first that the experiment's ``DEVICES`` name and is there."""
-    from moestat.arrays import DeviceError
-    from moestat.arrays import resolve_device as resolve
-
-    able = getattr(plan.experiment, "DEVICES", None)
-    if asked == "auto" and (not able or able[0] == "cpu" or len(able) == 1):
-        asked = able[0] if able else "cpu"
-    if able is not None and asked not in ("auto", *able):
+    able = getattr(plan.experiment, "DEVICES", ("cpu",) if asked == "auto" else arrays.DEVICES)
+    if asked == "auto" and (able[0] == "cpu" or len(able) == 1):
+        asked = able[0]
+    if asked not in ("auto", *able):
         raise InputError(f"--device is {asked}; experiment {plan.module_name} computes on {', '.join(able)}")
     try:
-        return resolve(asked)
-    except (DeviceError, ValueError) as error:
-        text = str(error).replace(BY_NAME, f"{extras.command('cuda13')} (or cuda12)")
-        raise InputError(f"--device: {text}") from None
+        return arrays.resolve_device(asked)
+    except (arrays.DeviceError, ValueError) as error:
+        raise InputError(f"--device: {error}") from None
 
 
 def beyond(request: Request, study_file: StudyFile) -> str:
@@ -78,7 +62,7 @@ def beyond(request: Request, study_file: StudyFile) -> str:
     known = study_file.study.presets
     if request.preset not in known:
         return f"it has no preset {request.preset!r}; it has {', '.join(known)}"
-    plan = make_plan(request)
+    plan = plans.of(request)
     if getattr(plan.experiment, "DEVICES", None) == ("cuda",):
         try:
             resolve_device("auto", plan)
@@ -87,7 +71,7 @@ def beyond(request: Request, study_file: StudyFile) -> str:
     return ""
 
 
-def refuse_without_libraries(plan: plans.Plan) -> None:
+def refuse_without_libraries(plan: Plan) -> None:
     """Refuse to compute with what is not installed: every replicate would be recorded as failed."""
     if importlib.util.find_spec("torch") is not None:
         return
@@ -100,7 +84,7 @@ def refuse_without_libraries(plan: plans.Plan) -> None:
         )
 
 
-def refuse_bad_data(plan: plans.Plan) -> None:
+def refuse_bad_data(plan: Plan) -> None:
     """Read the user's own data before the first replicate, each file once; InputError names file, row and column."""
     read = getattr(plan.experiment, "read_data", lambda settings: None)
     done: set[str] = set()
@@ -115,7 +99,7 @@ def refuse_bad_data(plan: plans.Plan) -> None:
                 raise InputError(f"{plan.study_file.shown}, arm '{planned.cell.arm}': {error}") from None
 
 
-def cautions(plan: plans.Plan) -> list[str]:
+def cautions(plan: Plan) -> list[str]:
     """Return what the experiment warns of in the cells of a plan, each sentence once."""
     found: Callable[..., list[str]] = getattr(plan.experiment, "cautions", lambda settings: [])
     return list(dict.fromkeys(text for planned in plan.cells for text in found(planned.cell.settings)))

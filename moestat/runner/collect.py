@@ -10,7 +10,7 @@ Arrays are allocated once and filled: to concatenate one dataset a shard takes x
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,14 +19,12 @@ import xarray as xr
 
 from moestat.errors import UserError
 from moestat.runner import contract, origin, shard
-from moestat.runner.difference import ROUNDING, difference, positions, relative, united
+from moestat.runner.difference import close, difference, positions, united
 from moestat.runner.plan import PlannedCell
 from moestat.runner.results import BINARY, NOT_COMPUTED
 from moestat.runner.shard import Variable
-from moestat.runner.store import FAILED_FOR_GOOD, Entry, Scan, in_order
+from moestat.runner.store import FAILED_FOR_GOOD, Entry, Scan
 from moestat.status import Status
-
-AGAIN = "change the experiment, and compute its results again"
 
 
 def collect(scan: Scan) -> tuple[xr.Dataset, list[str]]:
@@ -47,170 +45,134 @@ class _Table:
     replicate: bool
     dtype: np.dtype
     attrs: Mapping[str, Any]
-    coord: bool = False
+    coord: bool
     values: np.ndarray = field(default_factory=lambda: np.empty(0))
-    present: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def allocate(self, shape: tuple[int, ...]) -> None:
-        """Fill the table with gaps."""
-        kind = self.dtype.kind
-        fill: Any = "" if kind == "O" else np.nan if kind in "fc" else 0
-        self.values = np.full(shape, fill, dtype=self.dtype)
-        self.present = np.zeros(shape, dtype=bool) if kind in "biu" else np.ones(1, dtype=bool)
-
-    def put(self, at: tuple[Any, ...], values: Any) -> None:
-        """Write values at a place."""
-        self.values[at] = values
+        """Fill the table with gaps; whole numbers and truth values are exact as floats."""
         if self.dtype.kind in "biu":
-            self.present[at] = True
+            self.values = np.full(shape, np.nan)
+        else:
+            self.values = np.full(shape, "" if self.dtype.kind == "O" else np.nan, dtype=self.dtype)
 
-    def finished(self) -> np.ndarray:
-        """Return the values, with gaps as NaN."""
-        return self.values if self.present.all() else np.where(self.present, self.values, np.nan)
+    def finished(self) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return values and attributes; truth values that became numbers say so, for their intervals."""
+        attrs = dict(self.attrs)
+        if self.dtype.kind not in "biu" or not np.isnan(self.values).any():
+            return self.values.astype(self.dtype, copy=False), attrs
+        return self.values, attrs | ({BINARY: 1} if self.dtype.kind == "b" else {})
 
 
 class _Collector:
     def __init__(self, scan: Scan) -> None:
-        self.plan, self.scan = scan.plan, scan
+        self.plan = scan.plan
+        self.shards = [
+            (group[0], entry, *_read(entry))
+            for digest, group in scan.plan.by_digest.items()
+            for entry in scan.usable.get(digest, [])
+        ]
         self.tables: dict[str, _Table] = {}
-        self.sizes: dict[str, int] = {}
+        self.labels: dict[str, _Table] = {}
         self.sequences: dict[str, dict[tuple[Any, ...], Any]] = {}
         """Of each own dimension with labels the sequences that shards have, each with its places in the union."""
-        self.label_types: dict[str, tuple[np.dtype, Mapping[str, Any]]] = {}
+        self.sizes: dict[str, int] = {}
+        self.properties: dict[tuple[str, str], tuple[Variable, Entry]] = {}
         self.remarks: list[str] = []
         self.grid = (len(self.plan.arms), *(len(values) for values in self.plan.axes.values()))
         self.status = np.full((*self.grid, self.plan.replicates), NOT_COMPUTED, dtype=np.int64)
 
     def collect(self) -> xr.Dataset:
-        cells = [(group, in_order(self.scan.usable.get(digest, []))) for digest, group in self.plan.by_digest.items()]
-        for _, entries in cells:
-            for entry in entries:
-                self._declare(_read(entry)[1])
-        labels = {dim: united(list(sequences)) for dim, sequences in self.sequences.items()}
+        for *_, variables in self.shards:
+            for name, variable in variables.items():
+                if name != "status":  # that of the header
+                    self._declare(name, variable)
         for dim, sequences in self.sequences.items():
-            self.sizes[dim] = max(self.sizes.get(dim, 0), len(labels[dim]))
+            union = united(list(sequences))
+            self.labels[dim].values, self.sizes[dim] = np.asarray(union, self.labels[dim].dtype), len(union)
             for sequence in sequences:
-                sequences[sequence] = positions(labels[dim], sequence)
+                sequences[sequence] = positions(union, sequence)
         for table in self.tables.values():
             replicates = (self.plan.replicates,) if table.replicate else ()
             table.allocate((*self.grid, *replicates, *(self.sizes[dim] for dim in table.own)))
-        for group, entries in cells:
-            self._fill_cell(group, entries)
-        return self._dataset(labels)
+        for planned, entry, header, variables in self.shards:
+            self._fill(planned, entry, header, variables)
+        for first, *twins in self.plan.by_digest.values():
+            for twin in twins:
+                for values in (self.status, *(table.values for table in self.tables.values())):
+                    values[twin.position] = values[first.position]
+        return self._dataset()
 
-    def _declare(self, variables: Mapping[str, Variable]) -> None:
-        """Learn the names, types and sizes of one shard."""
-        for name, variable in variables.items():
-            dims, dtype = variable.dims, variable.values.dtype
-            if variable.coord and dims == (name,):
-                self.sequences.setdefault(name, {})[tuple(variable.values.tolist())] = None
-                known, attrs = self.label_types.setdefault(name, (dtype, variable.attrs))
-                if (known.kind == "O") != (dtype.kind == "O"):
-                    raise UserError(f"the labels of '{name}' are text in some cells and numbers in others; {AGAIN}")
-                self.label_types[name] = np.promote_types(known, dtype), attrs
-                continue
-            if name == "status":  # that of the header
-                continue
-            for dim, size in zip(dims, variable.values.shape, strict=True):
-                self.sizes[dim] = max(self.sizes.get(dim, 0), size)
-            own = tuple(dim for dim in dims if dim != "replicate")
-            self._declare_one(name, _Table(own, "replicate" in dims, dtype, variable.attrs, variable.coord))
-
-    def _declare_one(self, name: str, new: _Table) -> None:
+    def _declare(self, name: str, variable: Variable) -> None:
+        """Learn dimensions, type and size of a variable of one shard."""
+        dims, values = variable.dims, variable.values
+        own = tuple(dim for dim in dims if dim != "replicate")
+        new = _Table(own, "replicate" in dims, values.dtype, variable.attrs, variable.coord)
+        label = variable.coord and dims == (name,)
+        if label:
+            self.sequences.setdefault(name, {})[tuple(values.tolist())] = None
+        for dim, size in zip(dims, values.shape, strict=True):
+            self.sizes[dim] = max(self.sizes.get(dim, 0), size)
         problem = next((text for pair in new.attrs.items() if (text := contract.attribute_problem(*pair))), "")
         if problem:  # no experiment's: somebody made this shard
-            raise UserError(f"the variable '{name}' has an attribute that {problem}; {AGAIN}")
-        old = self.tables.setdefault(name, new)
-        texts = {table.dtype.kind == "O" for table in (old, new)}
-        if (old.own, old.replicate) != (new.own, new.replicate) or len(texts) > 1:
+            raise UserError(f"the variable '{name}' has an attribute that {problem}; compute its results again")
+        old = (self.labels if label else self.tables).setdefault(name, new)
+        if (old.own, old.replicate, old.dtype.kind == "O") != (new.own, new.replicate, new.dtype.kind == "O"):
             raise UserError(
                 f"the variable '{name}' has other dimensions, or another type, in some cells than in others; "
                 "an experiment must return it in one shape everywhere"
             )
         old.dtype = np.promote_types(old.dtype, new.dtype)
 
-    def _fill_cell(self, group: list[PlannedCell], entries: list[Entry]) -> None:
-        """Fill one cell, and copy it to the arms that have the same settings."""
-        position = group[0].position
-        seen = self.status[position]  # a view
-        single: dict[str, tuple[Variable, Entry]] = {}
-        for entry in entries:
-            header, variables = _read(entry)
-            rows, status = np.asarray(header.replicates), np.asarray(header.status)
-            inside = np.flatnonzero(rows < self.plan.replicates)
-            fresh = inside[seen[rows[inside]] == NOT_COMPUTED]
-            again = inside[seen[rows[inside]] != NOT_COMPUTED]
-            twice = again[~np.isin(seen[rows[again]], FAILED_FOR_GOOD) & ~np.isin(status[again], FAILED_FOR_GOOD)]
-            differing = []
-            for name, variable in variables.items():
-                table = self.tables.get(name)
-                if table is None:  # the status, or the labels of an own dimension
-                    continue
-                if not table.replicate:
-                    self._put_single(group[0], name, variable, entry, single, self._own(variable, variables))
-                    continue
-                own = self._own(variable, variables)
-                if len(fresh):
-                    table.put((*position, *_joint([rows[fresh], *own])), variable.values[fresh])
-                if len(twice) and not variable.measured:
-                    there = table.values[(*position, *_joint([rows[twice], *own]))]
-                    if difference(Variable((), there), Variable((), variable.values[twice])):
-                        differing.append(name)
-            if differing:  # the computation is not repeatable
-                self.remarks.append(
-                    f"{group[0].label}: '{differing[0]}' differs between shards of equal code ({entry.path.name})"
-                )
-            seen[rows[fresh]] = status[fresh]
-        for twin in group[1:]:
-            self.status[twin.position] = seen
-            for table in self.tables.values():
-                table.values[twin.position] = table.values[position]
-                if table.dtype.kind in "biu":
-                    table.present[twin.position] = table.present[position]
+    def _fill(self, planned: PlannedCell, entry: Entry, header: shard.Header, variables: dict[str, Variable]) -> None:
+        """Put one shard in its place; of a replicate that is there already, say if it has other values."""
+        rows, status = np.asarray(header.replicates), np.asarray(header.status)
+        inside, seen = np.flatnonzero(rows < self.plan.replicates), self.status[planned.position]  # a view
+        there = seen[rows[inside]]
+        fresh, again = inside[there == NOT_COMPUTED], inside[there != NOT_COMPUTED]
+        twice = again[~np.isin(seen[rows[again]], FAILED_FOR_GOOD) & ~np.isin(status[again], FAILED_FOR_GOOD)]
+        differing = []
+        for name, variable in variables.items():
+            if (table := self.tables.get(name)) is None:  # the status, or the labels of an own dimension
+                continue
+            index: Any = (*planned.position, ...)  # a view, also of a single number
+            place, own = table.values[index], self._own(variable, variables)
+            if not table.replicate:
+                known, first = self.properties.setdefault((planned.digest, name), (variable, entry))
+                if known is variable:
+                    place[np.ix_(*own) if own else ...] = variable.values
+                elif not _agree(known, first, variable, entry):
+                    raise UserError(
+                        f"'{name}' of {planned.cell.label} differs between the shards {first.path} and {entry.path}: a "
+                        "variable without the dimension replicate, or an attribute, must be the same whatever the "
+                        "replicates are"
+                    )
+                continue
+            place[np.ix_(rows[fresh], *own)] = variable.values[fresh]
+            if not variable.measured and difference(place[np.ix_(rows[twice], *own)], variable.values[twice]):
+                differing.append(name)
+        if differing:  # the computation is not repeatable
+            self.remarks.append(
+                f"{planned.cell.label}: '{differing[0]}' differs between shards of equal code ({entry.path.name})"
+            )
+        seen[rows[fresh]] = status[fresh]
 
     def _own(self, variable: Variable, variables: Mapping[str, Variable]) -> list[np.ndarray]:
-        """Where the entries of own dimensions go: by their labels if they have some, else the first ones."""
-        places = []
-        for dim, size in zip(variable.dims, variable.values.shape, strict=True):
-            if dim in self.sequences and dim in variables:
-                places.append(self.sequences[dim][tuple(variables[dim].values.tolist())])
-            elif dim != "replicate":
-                places.append(np.arange(size))
-        return places
+        """Return where the entries of own dimensions go: by their labels if they have some, else the first ones."""
+        sizes = [(dim, n) for dim, n in zip(variable.dims, variable.values.shape, strict=True) if dim != "replicate"]
+        return [
+            self.sequences[dim][tuple(variables[dim].values.tolist())]
+            if dim in self.sequences and dim in variables
+            else np.arange(size)
+            for dim, size in sizes
+        ]
 
-    def _put_single(
-        self,
-        planned: PlannedCell,
-        name: str,
-        new: Variable,
-        entry: Entry,
-        single: dict[str, tuple[Variable, Entry]],
-        own: Sequence[np.ndarray],
-    ) -> None:
-        """Write a property of the cell the first time it is met; later ones must be equal."""
-        if name not in single:
-            single[name] = new, entry
-            self.tables[name].put((*planned.position, *_joint(own)), new.values if own else new.values[()])
-            return
-        old, first = single[name]
-        rounded = bool(origin.differences(first.provenance, entry.provenance)) and relative(old, new) <= ROUNDING
-        if difference(old, new) and not rounded:
-            raise UserError(
-                f"'{name}' of {planned.label} differs between the shards {first.path} and {entry.path}: a variable "
-                "without the dimension replicate, or an attribute, must be the same whatever the replicates are"
-            )
-
-    def _dataset(self, labels: Mapping[str, list[Any]]) -> xr.Dataset:
-        plan = self.plan
-        grid = ("arm", *plan.axes)
+    def _dataset(self) -> xr.Dataset:
+        plan, grid = self.plan, ("arm", *self.plan.axes)
         data: dict[str, Any] = {}
         coords: dict[str, Any] = {}
         for name, table in self.tables.items():
             dims = (*grid, *(("replicate",) if table.replicate else ()), *table.own)
-            values = table.finished()
-            # truth values with gaps become numbers; what they are decides which interval is theirs
-            binary = {BINARY: 1} if table.dtype.kind == "b" and values.dtype.kind == "f" else {}
-            (coords if table.coord else data)[name] = (dims, values, dict(table.attrs) | binary)
+            (coords if table.coord else data)[name] = (dims, *table.finished())
         flags = {
             "flag_values": [NOT_COMPUTED, *(int(s) for s in Status)],
             "flag_meanings": " ".join(["NOT_COMPUTED", *(s.name for s in Status)]),
@@ -222,29 +184,23 @@ class _Collector:
             texts = any(isinstance(v, str) for v in points)
             coords[axis] = (axis, np.asarray(points, dtype=object if texts else None))
         coords["replicate"] = ("replicate", np.arange(plan.replicates, dtype=np.int64))
-        for dim, sequence in labels.items():
-            dtype, attrs = self.label_types[dim]
-            coords[dim] = (dim, np.asarray(sequence, dtype=dtype), dict(attrs))
+        coords |= {dim: (dim, label.values, dict(label.attrs)) for dim, label in self.labels.items()}
         order = sorted(data, key=lambda name: (name not in ("status", "message", "iterations"), name))
         try:
             return xr.Dataset({name: data[name] for name in order}, coords=coords)
         except ValueError as error:  # a name that is a variable in one cell and a dimension in another
-            raise UserError(f"the variables of the cells do not fit together ({error}); {AGAIN}") from None
+            raise UserError(f"the variables of the cells do not fit together: {error}") from None
 
 
 def _read(entry: Entry) -> tuple[shard.Header, dict[str, Variable]]:
-    """Read a shard; the attributes of its dataset are properties of the cell, like other variables."""
     try:
-        header, variables = shard.read(entry.path)
-        attrs = {name: Variable((), contract.as_array(value)) for name, value in header.attrs.items()}
-        return header, variables | attrs
+        return shard.read(entry.path)
     except (shard.DamagedShardError, FileNotFoundError) as error:
         raise UserError(f"{entry.path} changed while it was read ({error}); run the same command again") from None
 
 
-def _joint(parts: Sequence[np.ndarray]) -> tuple[Any, ...]:
-    """Index several axes at once, each by its own numbers; consecutive ones as a slice, which is much faster."""
-    runs = [
-        slice(int(part[0]), int(part[-1]) + 1) if len(part) and np.all(np.diff(part) == 1) else part for part in parts
-    ]
-    return tuple(runs) if all(isinstance(run, slice) for run in runs) else np.ix_(*parts)
+def _agree(old: Variable, first: Entry, new: Variable, entry: Entry) -> bool:
+    """Whether a property of a cell is the same in two shards, but for what their machines round differently."""
+    if not difference(old.values, new.values):
+        return True
+    return bool(origin.differences(first.provenance, entry.provenance)) and close(old.values, new.values)

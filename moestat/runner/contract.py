@@ -7,8 +7,7 @@ know no NUL in a text and no slash in a name; gaps among integers are NaN, which
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,8 +33,8 @@ class ContractError(TypeError):
     """The experiment's dataset is not what the contract asks for."""
 
 
-def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[str, Variable], dict[str, Any]]:
-    """Return the variables and attributes of an experiment's dataset.
+def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> dict[str, Variable]:
+    """Return the variables of an experiment's dataset; its attributes are properties of the cell, and become some.
 
     Raises ContractError if it is no dataset, lacks ``status``, has other replicates than asked for, a name that is an
     axis of the grid, or names, values or attributes that a results file does not give back as they are.
@@ -52,24 +51,24 @@ def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[
     known = [int(s) for s in Status if s is not Status.TIMED_OUT]  # which no experiment can say of itself
     if wrong := sorted({*dataset["status"].values.tolist()} - {*known}):
         raise ContractError(f"run() returned the status {wrong[0]!r}; allowed are {listed(known)}")
-    variables = {
-        str(name): _variable(name, array, cell, coord=name in dataset.coords)
-        for name, array in dataset.variables.items()
-        if name != "replicate"
-    }
-    variables["status"] = replace(variables["status"], values=variables["status"].values.astype(np.int64))
-    message = variables.get("message")
-    if message is not None and (message.dims != ("replicate",) or message.values.dtype.kind not in "OUT"):
+    message = dataset.get("message")
+    if message is not None and (message.dims != ("replicate",) or message.dtype.kind not in "OUT"):
         raise ContractError("run() returned a 'message' that is not one text per replicate")
-    names = {*variables, *(str(dim) for dim in dataset.dims), *cell.coords, *OURS}
-    attrs: dict[Any, Any] = {key: _plain(value) for key, value in dataset.attrs.items()}
-    for key, value in attrs.items():
-        problem = _name_problem(key)
-        if not problem and (not isinstance(value, str | int | float) or key in names):
-            problem = "is none of these: a new name, with text or a number"
-        if problem := problem or _values_problem(as_array(value)):
-            raise ContractError(f"run() returned the attribute {show(key)} of the dataset, which {problem}")
-    return variables, attrs
+    for name, value in dataset.attrs.items():
+        if not isinstance(_plain(value), str | int | float) or name in {*dataset.variables, *dataset.dims}:
+            told = "is none of these: a new name, with text or a number"
+            raise ContractError(f"run() returned the attribute {show(name)} of the dataset, which {told}")
+    found = {name: _variable(array, name in dataset.coords) for name, array in dataset.variables.items()}
+    found |= {
+        name: Variable((), np.asarray(_plain(value), object if isinstance(value, str) else None))
+        for name, value in dataset.attrs.items()
+    }
+    del found["replicate"]
+    for name, variable in found.items():
+        if problem := next(_problems(name, variable, {*cell.coords, *OURS}), ""):
+            raise ContractError(f"run() returned {show(name)}, which {problem}")
+    status = Variable(("replicate",), dataset["status"].values.astype(np.int64))
+    return {str(name): variable for name, variable in found.items()} | {"status": status}
 
 
 def failed(replicates: Sequence[int], status: Status, message: str) -> dict[str, Variable]:
@@ -81,73 +80,60 @@ def failed(replicates: Sequence[int], status: Status, message: str) -> dict[str,
     }
 
 
-def statuses(variables: Mapping[str, Variable]) -> list[int]:
-    """Return the status of each replicate."""
-    return [int(s) for s in variables["status"].values]
-
-
-def as_array(value: object) -> np.ndarray:
-    """Return an attribute of a dataset, which is a property of the cell, as an array."""
-    return np.asarray(value, dtype=object if isinstance(value, str) else None)
-
-
 def readable(text: str) -> str:
     """Return a text that can be kept: what cannot be is written as its escape."""
     return text.replace("\0", "\\0").encode(errors="backslashreplace").decode()
-
-
-def _variable(name: object, array: xr.Variable, cell: Cell, *, coord: bool) -> Variable:
-    """Return one variable of an experiment's dataset, if it comes back from a results file as it is."""
-    if problem := _name_problem(name):
-        raise ContractError(f"run() returned a variable whose name {problem}")
-    if problem := next((problem for dim in array.dims if (problem := _name_problem(dim))), ""):
-        raise ContractError(f"run() returned {show(name)}, which has a dimension that {problem}")
-    taken = {*cell.coords, *OURS}
-    if name in taken or taken & {*array.dims} - {"replicate"}:
-        raise ContractError(f"run() returned '{name}' with dimensions {array.dims}, which are names of the grid")
-    if "replicate" in array.dims:
-        array = array.transpose("replicate", ...)
-    values = np.asarray(array.values)
-    problem = _values_problem(values)
-    if len(set(array.dims)) < values.ndim:
-        problem = f"has a dimension twice: {array.dims}"
-    elif not problem and coord and array.dims == (name,):
-        problem = _labels_problem(values)
-    attributes = {key: _plain(value) for key, value in array.attrs.items()}
-    objections = (attribute_problem(key, value) for key, value in attributes.items())
-    if problem := problem or next((f"has an attribute that {told}" for told in objections if told), ""):
-        raise ContractError(f"run() returned '{name}', which {problem}")
-    return Variable(dims=tuple(str(d) for d in array.dims), values=values, attrs=attributes, coord=coord)
-
-
-def _name_problem(name: object) -> str:
-    """Say why a name of a variable, dimension or attribute cannot be kept, or return an empty text."""
-    odd = ("", ".", "..")
-    if isinstance(name, str) and name.isprintable() and "/" not in name and name.strip() == name and name not in odd:
-        return "is '_nc4_non_coord_...', a name of netCDF's own" * name.startswith("_nc4_non_coord_")
-    return f"is {show(name)}; allowed are printable characters without '/', and without spaces around them"
 
 
 def attribute_problem(name: object, value: object) -> str:
     """Say why an attribute of a variable cannot be kept, or return an empty text."""
     if problem := _name_problem(name):
         return problem
-    if name in TAKEN or str(name).startswith("_"):
+    if name in TAKEN:
         return f"is {show(name)}, which readers of netCDF interpret or write themselves; choose another name"
     entries: list[Any] = value if isinstance(value, list) else [value]
-    if all(isinstance(entry, str) for entry in entries) and 1 <= len(entries) <= MOST_ENTRIES:
+    few = 1 <= len(entries) <= MOST_ENTRIES
+    if few and all(isinstance(entry, str) and readable(entry) == entry for entry in entries):
         if name == "units" and any("since" in entry for entry in entries):
             return f"'units' is {show(value)}, which readers of netCDF turn into dates; write it into 'long_name'"
-        problem = next((text for entry in entries if (text := _text_problem(entry))), "")
-        return f"'{name}' {problem}" if problem else ""
-    numbers = all(type(entry) is float or type(entry) is int and abs(entry) <= EXACT for entry in entries)
-    if numbers and 1 <= len(entries) <= MOST_ENTRIES:
+        return ""
+    if few and all(type(entry) is float or type(entry) is int and abs(entry) <= EXACT for entry in entries):
         return ""
     return f"'{name}' is {show(value)}; allowed are text, numbers, and lists of up to {MOST_ENTRIES} of one of them"
 
 
-def _text_problem(text: str) -> str:
-    return "" if readable(text) == text else f"holds what is no character: {show(text)}"
+def _variable(array: xr.Variable, coord: bool) -> Variable:
+    """Return a variable of a dataset as plain values, the replicates first."""
+    if "replicate" in array.dims and len(set(array.dims)) == array.ndim:
+        array = array.transpose("replicate", ...)
+    attrs = {key: _plain(value) for key, value in array.attrs.items()}
+    return Variable(tuple(map(str, array.dims)), np.asarray(array.values), attrs, coord)
+
+
+def _problems(name: object, variable: Variable, ours: set[str]) -> Iterator[str]:
+    """Say why a variable does not come back from a results file as it is."""
+    yield from filter(None, map(_name_problem, (name, *variable.dims)))
+    if name in ours or ours & {*variable.dims} - {"replicate"}:
+        yield f"has the dimensions {variable.dims}; names of the grid are taken"
+    if len(set(variable.dims)) < len(variable.dims):
+        yield f"has a dimension twice: {variable.dims}"
+    yield from filter(None, [_values_problem(variable.values)])
+    if variable.coord and variable.dims == (name,):  # labels are looked up by their value
+        labels = variable.values
+        if labels.dtype.kind == "c" or labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            yield "has a label that is no finite number or text"
+        if len(set(labels.tolist())) < labels.size:
+            yield "has a label twice"
+    for problem in (attribute_problem(key, value) for key, value in variable.attrs.items()):
+        if problem:
+            yield f"has an attribute that {problem}"
+
+
+def _name_problem(name: object) -> str:
+    """Say why a variable, dimension or attribute cannot be called so, or return an empty text."""
+    if isinstance(name, str) and name.isidentifier() and not name.startswith("_"):
+        return ""
+    return f"is called {show(name)}; allowed are letters, digits and '_', a letter first"
 
 
 def _values_problem(values: np.ndarray) -> str:
@@ -157,19 +143,13 @@ def _values_problem(values: np.ndarray) -> str:
         flat = values.ravel().tolist()
         if not all(isinstance(entry, str) for entry in flat):
             return "holds Python objects; allowed are numbers, truth values and text"
-        return next((problem for entry in flat if (problem := _text_problem(entry))), "")
+        odd = next((entry for entry in flat if readable(entry) != entry), None)
+        return "" if odd is None else f"holds what is no character: {show(odd)}"
     if kind not in "biufc" or kind in "fc" and values.dtype.itemsize > 8 * (1 + (kind == "c")):
         return f"is of type {values.dtype}; allowed are numbers of at most 64 bits, truth values and text"
     if kind in "iu" and values.size and max(abs(int(values.min())), int(values.max())) > EXACT:
         return "holds an integer beyond 2**53, which is not exact where gaps make floats of integers; return it as text"
     return ""
-
-
-def _labels_problem(labels: np.ndarray) -> str:
-    """Say why values cannot label a dimension, or return an empty text: labels are looked up by their value."""
-    if labels.dtype.kind == "c" or labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        return "has a label that is no finite number or text"
-    return "has a label twice" if len(set(labels.tolist())) < labels.size else ""
 
 
 def _plain(value: Any) -> Any:

@@ -2,51 +2,47 @@
 
 from __future__ import annotations
 
+import itertools
 import traceback
 from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
 
+from moestat.errors import UserError
 from moestat.runner import begin, contract, worker
+from moestat.runner import plan as plans
 from moestat.runner.request import Request
 from moestat.status import Status
 from moestat.threads import one_thread
 
 
-class Failure(NamedTuple):
-    """What went wrong first: where, in a sentence, and the traceback if there is one."""
+def debug(request: Request, say: Callable[[str], None]) -> None:
+    """Compute the first replicates of every cell (one, if none is asked for).
 
-    where: str
-    sentence: str
-    text: str = ""
-
-
-def debug(request: Request, say: Callable[[str], None]) -> Failure | None:
-    """Compute the first replicates of every cell (one, if none is asked for) up to a failure."""
-    plan = begin.make_plan(request)
+    Raises UserError with the first failure; ``say`` is told its traceback, and each replicate before it is computed.
+    """
+    plan = plans.of(request)
     if plan.experiment is None:
-        return None
+        return
     begin.refuse_without_libraries(plan)
-    begin.version_of(plan)  # refuses code that changed since it was imported
-    context = begin.context_of(request, plan, Path(), begin.resolve_device(request.device, plan))
+    context = begin.context_of(plan)
     cells = [group[0] for group in plan.by_digest.values()]
+    where, problem = "what cells share", ""
     with worker.cache_kept(), one_thread():
         module = worker.enter_process(context)
-        where = "what cells share"
         try:
             for piece in begin.prerequisites(module, [planned.cell for planned in cells], say):
                 module.prepare(piece, device=context.device)
-            for planned in cells:
-                for replicate in range(request.replicates or 1):
-                    say(where := f"{planned.label}, replicate {replicate}")
-                    dataset = module.run(planned.cell, [replicate], device=context.device)
-                    variables, _ = contract.check(dataset, planned.cell, [replicate])
-                    status = Status(int(variables["status"].values[0]))
-                    if not status.has_value:
-                        message = str(variables["message"].values[0]) if "message" in variables else ""
-                        return Failure(where, f"{status.name}: {message or status.sentence}")
+            for planned, replicate in itertools.product(cells, range(request.replicates or 1)):
+                say(where := f"{planned.cell.label}, replicate {replicate}")
+                dataset = module.run(planned.cell, [replicate], device=context.device)
+                variables = contract.check(dataset, planned.cell, [replicate])
+                status = Status(int(variables["status"].values[0]))
+                if not status.has_value:
+                    message = str(variables["message"].values[0]) if "message" in variables else ""
+                    problem = f"{status.name}: {message or status.sentence}"
+                    break
         except (Exception, SystemExit) as error:
             trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
-            text = "".join(traceback.format_exception(type(error), error, trace))
-            return Failure(where, worker.describe(error), text)
-    return None
+            say("".join(traceback.format_exception(type(error), error, trace)))
+            problem = worker.describe(error)
+    if problem:
+        raise UserError(f"{where}: {problem}; nothing was stored")

@@ -1,4 +1,4 @@
-"""How far two computations of the same variable are apart, in words and relatively; and which labels are one.
+"""How far two computations of the same variable are apart; and which labels are one.
 
 A grid such as ``10.0 ** -k`` is computed with every shard, and the processors of a cluster may round it differently.
 """
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from moestat.runner.shard import Variable
 from moestat.sentences import show
 
 ROUNDING = 1e-6
@@ -20,11 +19,8 @@ ANY = (0.0, math.inf)
 """What a variable can tell apart if nothing is said of it: everything."""
 
 
-def difference(old: Variable | None, new: Variable | None) -> str:
-    """Say how two variables differ, or return an empty text if they are equal bit for bit."""
-    if old is None or new is None:
-        return "is not stored" if old is None else "is not computed any more"
-    a, b = old.values, new.values
+def difference(a: np.ndarray, b: np.ndarray) -> str:
+    """Say how values differ from those that are stored, which come first; empty if they are equal bit for bit."""
     if a.shape != b.shape:
         return f"has the shape {b.shape}, stored is {a.shape}"
     if a.dtype.kind in "OUT" or b.dtype.kind in "OUT":
@@ -46,26 +42,21 @@ def difference(old: Variable | None, new: Variable | None) -> str:
     )
 
 
-def relative(old: Variable, new: Variable, resolved: tuple[float, float] = ANY) -> float:
-    """Return the largest relative difference of two variables; infinite where shapes, texts or gaps differ.
+def close(a: np.ndarray, b: np.ndarray, resolved: tuple[float, float] = ANY, apart: Any = 0.0) -> bool:
+    """Whether two arrays differ by rounding at most, or everywhere by at most ``apart``.
 
-    Parameters
-    ----------
-    old, new : Variable
-    resolved : (float, float)
-        The smallest difference and the largest magnitude that say something of the variable. What lies beyond is
-        rounding (of a zero, of a quotient whose denominator is one) and counts as equal.
+    ``resolved`` are the smallest difference and the largest magnitude that say something. What lies beyond is rounding
+    (of a zero, of a quotient whose denominator is one). Other shapes, texts and gaps are never close.
     """
-    a, b = old.values, new.values
     if a.shape != b.shape or a.dtype.kind in "OUT" or b.dtype.kind in "OUT":
-        return np.inf
-    a, b = _wide(a, b)
+        return False
     least, most = resolved
-    with np.errstate(invalid="ignore", divide="ignore"):
-        sizes = np.abs(a), np.abs(b)
-        equal = (a == b) | (np.abs(a - b) <= least) | (np.minimum(*sizes) >= most) | (np.isnan(a) & np.isnan(b))
-        gap = np.where(equal, 0.0, np.abs(a - b) / np.maximum(*sizes))
-    return float(np.max(np.where(np.isnan(gap), np.inf, gap), initial=0.0))
+    apart = np.zeros(1) if np.iscomplexobj(a) else np.ravel(apart)
+    a, b = _wide(a, b)
+    with np.errstate(invalid="ignore"):
+        gap, sizes = np.abs(a - b), (np.abs(a), np.abs(b))
+        near = (a == b) | (gap <= np.maximum(np.maximum(apart, least), ROUNDING * np.maximum(*sizes)))
+        return bool(np.all(near | (np.minimum(*sizes) >= most) | (np.isnan(a) & np.isnan(b))))
 
 
 def _wide(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,17 +1,21 @@
-"""Find the experiment that a study file names: a module of one paper's folder, or a user's own by import path."""
+"""Find the experiment that a study file names, a module of a paper's folder or a user's own, and tell its settings."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
+import json
 import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel
 
 from moestat import extras, own_files
 from moestat.errors import InputError
@@ -31,9 +35,7 @@ def search_path(study_file: StudyFile) -> list[str]:
 
 def extend_path(folders: Iterable[str]) -> None:
     """Append ``folders`` to the import path, after everything that is installed."""
-    for folder in folders:
-        if folder not in sys.path:
-            sys.path.append(folder)
+    sys.path += [folder for folder in dict.fromkeys(folders) if folder not in sys.path]
 
 
 def resolve(study_file: StudyFile) -> str:
@@ -75,8 +77,10 @@ def own_experiments() -> dict[str, str]:
 
 def load(module_name: str, where: str) -> ModuleType:
     """Import an experiment, or raise InputError if it cannot be imported, or lacks ``Settings`` or ``run``."""
+    new = module_name not in sys.modules
     module = _imported(module_name, f"{where}: experiment {module_name!r}")
-    own_files.remember()
+    if new:
+        own_files.remember()
     if missing := [name for name in ("Settings", "run") if not hasattr(module, name)]:
         raise InputError(
             f"{where}: experiment {module_name!r} has no {' and no '.join(missing)}; "
@@ -120,3 +124,78 @@ def place(error: BaseException) -> str:
     if not frames or "importlib" in frames[-1][0]:
         return ""
     return f" ({os.path.basename(frames[-1][0])} line {frames[-1][1]})"
+
+
+# -- what an experiment computes, and its settings, in words ----------------------------------------------------------
+
+LIMITS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
+LIMITS |= {"pattern": "like"}
+PLAIN = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text", "null": ""}
+
+
+class Setting(NamedTuple):
+    """One setting, in words."""
+
+    key: str
+    kind: str
+    default: str
+    allowed: str
+    meaning: str
+
+
+def described(name: str) -> tuple[str, list[Setting]]:
+    """Return what an experiment computes, in a sentence, and its settings; of moestat by name, or by import path.
+
+    Raises InputError if there is none of that name; the message names the nearest.
+    """
+    built_in = own_experiments()
+    if name not in built_in and "." not in name and not importable(name):
+        raise InputError(
+            f"there is no experiment {name!r}{nearest(name, built_in) or ';'} they are {listed(built_in)}, "
+            "and any import path"
+        )
+    module = load(built_in.get(name, name), "settings")
+    return _first(module.__doc__), _settings(module.Settings)
+
+
+def about(name: str) -> str:
+    """Return what an experiment of moestat computes, in a sentence; its module is read, not imported."""
+    path = own_files.STUDIES.joinpath(*own_experiments()[name].split(".")[1:])
+    return _first(ast.get_docstring(ast.parse(path.with_suffix(".py").read_text(encoding="utf-8"))))
+
+
+def _first(text: str | None) -> str:
+    return (text or "").strip().split("\n\n")[0].replace("\n", " ")
+
+
+def _settings(model: type[BaseModel]) -> list[Setting]:
+    """Return the settings of a model in words, from its JSON schema."""
+    table = []
+    for name, told in model.model_json_schema()["properties"].items():
+        field, branches = model.model_fields[name], list(_branches(told))
+        kinds = dict.fromkeys(kind for branch in branches if (kind := _kind(branch)))
+        choices = [json.dumps(v) for b in branches for v in b.get("enum", [b["const"]] if "const" in b else [])]
+        limits = [f"{word} {branch[key]}" for branch in branches for key, word in LIMITS.items() if key in branch]
+        allowed = "; ".join(part for part in (", ".join(choices), " and ".join(limits)) if part)
+        default = "required"
+        if not field.is_required():
+            given = field.get_default(call_default_factory=True)
+            default = "" if given is None else json.dumps(given, ensure_ascii=False, default=str)
+        meaning = (field.description or "").rstrip(".")
+        table.append(Setting(name, " or ".join(kinds), default, allowed, meaning))
+    return table
+
+
+def _branches(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the alternatives of a type."""
+    for branch in told.get("anyOf", ()):
+        yield from _branches(branch)
+    if "anyOf" not in told:
+        yield told
+
+
+def _kind(told: Mapping[str, Any]) -> str:
+    if told.get("type") == "array":
+        items = told.get("items") or told["prefixItems"][0]
+        return f"list of {' or '.join(f'{word}s' for branch in _branches(items) if (word := _kind(branch)))}"
+    return PLAIN.get(told.get("type", ""), "value" if {"enum", "const"} & told.keys() else "table")

@@ -35,9 +35,8 @@ OURS = "moestat.runner"
 def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) -> xr.Dataset:
     """Return a dataset whose variables have ``long_name``, ``units`` and range, and whose atoms have named coordinates.
 
-    Where all cells agree, the names of a dimension are its labels: ``ds["theta"].sel(coordinate="b1")``. Where they do
-    not (arms with different scores), a coordinate ``<dimension>_name`` along the arms holds them. Atoms are counted
-    from 1. The dataset is as it was collected, ``module_name`` the import path of its experiment.
+    Where all cells agree, the names of a dimension are its labels: ``ds["theta"].sel(coordinate="b1")``. Atoms are
+    counted from 1. The dataset is as it was collected, ``module_name`` the import path of its experiment.
     """
     package, experiment = _place(module_name)
     dataset = described(dataset, module_name)
@@ -45,7 +44,7 @@ def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) 
         dataset = dataset.assign_coords(atom=np.arange(1, dataset.sizes["atom"] + 1))
     if package.startswith("studies.") and importable(f"{package}.labels"):
         own = importlib.import_module(f"{package}.labels").own
-        dataset = _named(dataset, {cell.position: own(experiment, cell.cell.settings) for cell in cells})
+        dataset = _named(dataset, [own(experiment, cell.cell.settings) for cell in cells])
     return dataset
 
 
@@ -136,24 +135,12 @@ def _tables(package: str) -> dict[str, dict[str, Any]]:
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
-def _named(dataset: xr.Dataset, names: Mapping[tuple[int, ...], Mapping[str, Sequence[str]]]) -> xr.Dataset:
-    """Name the entries along dimensions, from position of a cell -> dimension -> names."""
-    for dim in dict.fromkeys(dim for own in names.values() for dim in own):
-        if dim not in dataset.dims or dim in dataset.coords:
-            continue
-        size = dataset.sizes[dim]
-        rows = {at: [*own.get(dim, []), *[""] * size][:size] for at, own in names.items()}
-        first = next(iter(rows.values()))
-        if all(row == first for row in rows.values()):
-            dataset = dataset.assign_coords({dim: np.asarray(first, dtype=object)})
-            continue
-        grid = [str(d) for d in dataset["status"].dims if d != "replicate"]
-        table = np.full((*(dataset.sizes[d] for d in grid), size), "", dtype=object)
-        for at, row in rows.items():
-            table[at] = row
-        for axis in reversed(range(1, len(grid))):  # an axis along which nothing changes, n say
-            if np.all(table == np.take(table, [0], axis=axis)):
-                table = np.take(table, 0, axis=axis)
-                del grid[axis]
-        dataset = dataset.assign_coords({f"{dim}_name": ((*grid, dim), table)})
+def _named(dataset: xr.Dataset, names: Sequence[Mapping[str, Sequence[str]]]) -> xr.Dataset:
+    """Name the entries along the dimensions of which all cells say the same."""
+    for dim in dict.fromkeys(dim for own in names for dim in own):
+        if dim in dataset.dims and dim not in dataset.coords:
+            size = dataset.sizes[dim]
+            first, *rest = ([*own.get(dim, []), *[""] * size][:size] for own in names)
+            if all(row == first for row in rest):
+                dataset = dataset.assign_coords({dim: np.asarray(first, dtype=object)})
     return dataset

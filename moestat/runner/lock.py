@@ -7,7 +7,6 @@ its owner.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import socket
 import time
@@ -46,9 +45,8 @@ def held(root: Path, part: str = "all") -> Iterator[None]:
         else:
             whole, own = own, _taken(folder / f"{part}.lock")
             whole.release()
-        note = folder / f"{part}.json"
-        owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
-        note.write_text(json.dumps(owner) + "\n")
+        note = folder / f"{part}.txt"
+        note.write_text(f"process {os.getpid()} on {socket.gethostname()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}")
         try:
             yield
         finally:
@@ -93,7 +91,6 @@ def _locked(path: Path, patience: float) -> Any:
 
 def _owner(path: Path) -> str:
     try:
-        owner = json.loads(bounded.text(path.with_suffix(".json")))
-        return f"process {owner['pid']} on {owner['host']}, since {owner['since']}"
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):  # it has just begun, or is just ending
+        return bounded.text(path.with_suffix(".txt")).strip() or "a process that has just begun"
+    except ValueError:  # it has just begun, or is just ending
         return "a process that has just begun"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,30 +17,16 @@ from moestat.study import seal
 from moestat.study.problems import path_text, problems
 
 if TYPE_CHECKING:
-    from moestat.runner.plan import Plan
-    from moestat.runner.request import Request
     from moestat.runner.store import Scan
 
 NAME = "manifest.json"
 
 
-class _Verified(BaseModel):
-    """When replicates of a record were last computed again, at which commit, and how many were equal bit for bit."""
-
-    model_config = ConfigDict(strict=True)
-    date: str
-    commit: str
-    replicates: int
-    equal: int
-
-
-class _Cell(BaseModel):
-    digest: str
-    seconds: float
-
-
 class _Manifest(BaseModel):
-    """The types of what is read of a manifest; any key may be missing."""
+    """The types of what is read of a manifest; any key may be missing.
+
+    ``cells`` has seconds by digest, ``verified`` when and how many replicates of a record were last computed again.
+    """
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
     study: str = ""
@@ -55,14 +40,14 @@ class _Manifest(BaseModel):
     rules: str = ""
     origins: list[dict[str, Any]] = []
     tally: dict[str, int] = {}
-    cells: list[_Cell] | dict[str, float] = []
+    cells: dict[str, float] | list[Any] = {}
     problem: list[str] = []
     notes: list[str] = []
     left_out: list[str] = []
     updated: str = ""
     results_sha256: str = ""
     run_sha256: str | None = None
-    verified: _Verified | None = None
+    verified: dict[str, str | int] | None = None
 
 
 def read(root: Path) -> dict[str, Any]:
@@ -95,23 +80,9 @@ def cached(root: Path) -> dict[str, Any]:
         return {}
 
 
-def write_of(root: Path, request: Request, plan: Plan, scan: Scan, code: Mapping[str, str], **more: Any) -> None:
-    """Put the manifest of the folder ``root`` in place."""
-    cells = []
-    sealed = seal.read(root)
-    for planned in plan.cells:
-        entries = scan.usable.get(planned.digest, [])
-        cells.append(
-            {
-                "arm": planned.cell.arm,
-                "coords": dict(planned.cell.coords),
-                "digest": planned.digest,
-                "replicates": sum(scan.done(planned.digest)),
-                "failed": len(scan.failures(planned.digest)),
-                "seconds": round(sum(entry.seconds for entry in entries), 3),
-                "shards": sorted(f"{entry.path.parent.name}/{entry.path.name}" for entry in entries),
-            }
-        )
+def write_of(scan: Scan, **more: Any) -> None:
+    """Put the manifest of the folder of a scan in place."""
+    plan, sealed = scan.plan, seal.read(scan.root)
     content = {
         "study": plan.study_file.name,
         "file": plan.study_file.shown,
@@ -119,14 +90,17 @@ def write_of(root: Path, request: Request, plan: Plan, scan: Scan, code: Mapping
         "preset": plan.preset_name,
         "experiment": plan.module_name,
         "seed": plan.seed,
-        "request": request.recorded,
-        "command": request.command(),
+        "request": plan.request.recorded,
+        "command": plan.request.command(),
         "versions": origin.versions(scan.used),
         "origins": [facts | {"replicates": count} for facts, count in origin.groups(scan.used)],
-        "code": dict(code),
+        "code": dict(scan.code),
         "rules": sealed.digest if sealed is not None else "",
         "quarantined": list(scan.quarantined),
-        "cells": cells,
+        "cells": {
+            digest[:16]: round(sum(entry.provenance["seconds"] for entry in scan.usable.get(digest, [])), 3)
+            for digest in plan.by_digest
+        },
         "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
-    files.write_json(root / NAME, content | more)
+    files.write_json(scan.root / NAME, content | more)

@@ -1,4 +1,4 @@
-"""Studies that read the results of others: what they need, in which order studies run, and what they make of it."""
+"""What studies need of the results of others, in which order they run, and what they make of it; what claims need."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from moestat.experiment import Source
 from moestat.runner import experiments, records, results
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
+from moestat.sentences import nearest
 from moestat.status import Status
 from moestat.study import load
 from moestat.study.load import StudyFile
+from moestat.study.presets import named, runs_arms
 from moestat.study.problems import path_text
+from moestat.study.spec import Study
 
 
 def ordered(needs: Mapping[str, Iterable[str]]) -> list[str]:
@@ -63,18 +66,17 @@ def refuse_missing(study_file: StudyFile, request: Request) -> None:
     """Refuse to go on without the results that a study needs, and say which commands make what is missing."""
     if commands := [one.command() for one in requests(study_file, request) if not _file(one).is_file()]:
         raise InputError(
-            f"{study_file.shown} reads the results of other studies ({', '.join(study_file.study.needs)}), and "
-            f"{len(commands)} of them {'is' if len(commands) == 1 else 'are'} missing. Make them first with: "
-            + "; then ".join(commands)
+            f"{study_file.shown} reads the results of other studies ({', '.join(study_file.study.needs)}), and not all "
+            f"of them are there. Make them first with: {'; then '.join(commands)}"
         )
 
 
-def dataset(plan: Plan, request: Request) -> xr.Dataset:
+def dataset(plan: Plan) -> xr.Dataset:
     """Return the results of a study that reads others, one replicate per arm.
 
     Raises InputError if results are missing, or they or the settings of an arm are not what the reader wants.
     """
-    where, arms = plan.study_file.shown, plan.arms
+    where, arms, request = plan.study_file.shown, plan.arms, plan.request
     if request.settings:
         key = next(iter(request.settings))
         raise InputError(f"--set {key}: {where} reads the results of others and has no settings")
@@ -110,3 +112,21 @@ def tally(ds: xr.Dataset) -> dict[str, int]:
 
 def _file(needed: Request) -> Path:
     return records.results_folder(needed.out, needed.study, needed.preset) / results.NAME
+
+
+def absent(dataset: xr.Dataset, study: Study, preset: str) -> str:
+    """Say which variables of the claims of a preset the results do not hold, or nothing.
+
+    Where another study condenses these results, a claim may be about what that adds to a record.
+    """
+    held = [str(name) for name in dataset.data_vars]
+    texts = [
+        f"{name!r} of the claim '{claim.id}'{nearest(name, held)}"
+        for claim in study.claims
+        if claim.kind != "function" and named(preset, claim) and runs_arms(study, preset, claim)
+        for name in dict.fromkeys((claim.variable, claim.versus_variable))
+        if name and name not in held
+    ]
+    if not texts or any(experiments.condenser(reader) for reader, _ in readers(str(dataset.attrs["study"]), preset)):
+        return ""
+    return f"the results hold no variable {'; nor '.join(texts[:8])}"

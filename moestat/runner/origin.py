@@ -77,27 +77,25 @@ def commit() -> str:
 def processor() -> str:
     """Return the model of the processor, as the operating system names it."""
     try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        text = ""
-    entries = dict([part.strip() for part in line.split(":", 1)] for line in text.splitlines() if ":" in line)
-    words = [entries.get("model name", platform.processor() or platform.machine())]
-    return ", ".join(words + [f"{key} {entries[key]}" for key in ("cpu family", "model") if key in entries])
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Say in what two origins differ that may change a last digit; what one of them does not know is no difference."""
     texts = []
     for key in ROUNDING:
-        before, after = old.get(key), new.get(key)
-        if not before or not after or before == after:
-            continue
-        if isinstance(before, list) and isinstance(after, list):
-            if set(before) <= set(after) or set(after) <= set(before):  # one has loaded a library more
-                continue
-            before, after = " and ".join(map(str, before)), " and ".join(map(str, after))
-        texts.append(f"{key} {before} -> {after}")
+        before, after = _texts(old.get(key)), _texts(new.get(key))
+        if not (before <= after or after <= before):  # else one knows less, or has loaded a library more
+            texts.append(f"{key} {' and '.join(sorted(before))} -> {' and '.join(sorted(after))}")
     return texts
+
+
+def _texts(value: Any) -> set[str]:
+    return {str(entry) for entry in (value if isinstance(value, list) else [value]) if entry}
 
 
 def text(facts: Mapping[str, Any]) -> str:

@@ -11,9 +11,9 @@ from textwrap import shorten
 from typing import Any
 
 from moestat.errors import InputError, UserError
-from moestat.runner import manifest_file, shard, store
-from moestat.runner.begin import folder_of, make_plan, version_of
-from moestat.runner.plan import Plan, PlannedCell
+from moestat.runner import begin, manifest_file, results, shard, store
+from moestat.runner import plan as plans
+from moestat.runner.plan import PlannedCell
 from moestat.runner.request import Request, no_word
 from moestat.sentences import show
 from moestat.status import Status
@@ -25,7 +25,7 @@ def recorded(request: Request, root: Path | None = None) -> Request:
 
     Raises InputError if it asks for a setting that could name code or a file, which nobody but the user may.
     """
-    root = folder_of(request, load.find(request.study).stem) if root is None else root
+    root = request.folder(load.find(request.study).stem) if root is None else root
     kept = manifest_file.cached(root).get("request", {})
     changes: dict[str, Any] = {}
     for key, least in (("replicates", 1), ("seed", 0), ("block", 1)):
@@ -44,34 +44,26 @@ def recorded(request: Request, root: Path | None = None) -> Request:
     return replace(request, **changes)
 
 
-def look(request: Request) -> tuple[Request, Plan, Path, store.Scan, dict[str, str]]:
-    """Return the completed request, its plan, the folder, what is in it, and the version of the code."""
-    request = recorded(request)
-    plan = make_plan(request)
-    root = folder_of(request, plan.study_file.name)
-    code = version_of(plan)
-    return request, plan, root, store.scan(root, plan, code), code
+def look(request: Request) -> store.Scan:
+    """Return what is in the folder of a request, once it is completed by what its last run was asked for."""
+    plan = plans.of(recorded(request))
+    return store.scan(plan.root, plan, begin.version_of(plan))
 
 
-def overview(plan: Plan, scan: store.Scan, *, by_arm: bool = False) -> list[dict[str, Any]]:
+def overview(scan: store.Scan, *, by_arm: bool = False) -> list[dict[str, Any]]:
     """Return a row for each cell, or arm: the number of replicates done, missing, failed (and how), stale."""
-    groups: dict[str, list[PlannedCell]] = {}
+    plan, groups = scan.plan, dict[str, list[PlannedCell]]()
     for planned in plan.cells:
         groups.setdefault(planned.cell.arm if by_arm else planned.slot, []).append(planned)
     rows = []
     for cells in groups.values():
-        done = sum(sum(scan.done(one.digest)) for one in cells)
+        done = sum(len(scan.done(one.digest)) for one in cells)
         kinds = Counter(Status(status).name for one in cells for status in scan.failures(one.digest).values())
-        stale = {
-            (one.slot, replicate)
-            for one in cells
-            for entry in scan.stale.get(one.digest, [])
-            for replicate in entry.replicates
-            if replicate < plan.replicates
-        }
+        old = [{r for _, entry in scan.stale.get(one.digest, []) for r in entry.replicates} for one in cells]
+        stale = sum(replicate < plan.replicates for replicates in old for replicate in replicates)
         place: Mapping[str, Any] = {"cells": len(cells)} if by_arm else cells[0].cell.coords
         counts = {"done": done, "missing": len(cells) * plan.replicates - done, "failed": kinds.total()}
-        rows.append({"arm": cells[0].cell.arm, **place, **counts, "stale": len(stale), "how": _how(kinds)})
+        rows.append({"arm": cells[0].cell.arm, **place, **counts, "stale": stale, "how": _how(kinds)})
     return rows
 
 
@@ -79,22 +71,23 @@ def _how(kinds: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
 
-def advice(request: Request, plan: Plan, root: Path, scan: store.Scan) -> str:
+def advice(scan: store.Scan) -> str:
     """Return what to do next, as commands: one a line, what failed for good before what else is to be done."""
-    plain = replace(request, part=None, retry_failed=False)
+    plain = replace(scan.plan.request, part=None, retry_failed=False)
     if scan.stale:
-        changes = "; ".join(list(store.reasons(scan))[:3])
+        changes = "; ".join(list(scan.reasons())[:3])
         return f"Stale results ({changes}): compute them again with: {plain.command()} --replace-stale"
-    failed = _failed(plain, plan, scan)
+    failed = _failed(scan, replace(plain, retry_failed=True).command())
     if scan.tally()["missing"]:
         return f"{failed}Complete it with: {plain.command()}"
-    if not (root / "results.nc").is_file():
+    if not (scan.root / results.NAME).is_file():
         return f"{failed}All replicates are there; collect them with: {plain.command('collect')}"
     return f"{failed}Complete{', but for those' * bool(failed)}. Make the report again with: {plain.command('report')}"
 
 
-def _failed(plain: Request, plan: Plan, scan: store.Scan) -> str:
+def _failed(scan: store.Scan, again: str) -> str:
     """Say how many replicates raised, died or timed out, why one of them did, and how they are tried again."""
+    plan = scan.plan
     lost = {
         (digest, replicate): Status(status)
         for digest in plan.by_digest
@@ -105,12 +98,12 @@ def _failed(plain: Request, plan: Plan, scan: store.Scan) -> str:
         return ""
     (digest, first), status = next(iter(lost.items()))
     why = status.sentence
-    entry = next(entry for entry in store.in_order(scan.usable[digest]) if first in entry.replicates)
+    entry = next(entry for entry in scan.usable[digest] if first in entry.replicates)
     with suppress(UserError, OSError, ValueError):  # set aside, or damaged, in the meantime
         message = shard.read(entry.path)[1].get("message")
         why = (str(message.values[entry.replicates.index(first)]) if message is not None else "") or why
     return (
         f"{len(lost)} of {plan.total} replicates ended with an error ({_how(Counter(s.name for s in lost.values()))}), "
-        f"such as: {plan.by_digest[digest][0].label}, replicate {first}: {shorten(why, 300)}\n"
-        f"Compute them again, on the same data, with: {replace(plain, retry_failed=True).command()}\n"
+        f"such as: {plan.by_digest[digest][0].cell.label}, replicate {first}: {shorten(why, 300)}\n"
+        f"Compute them again, on the same data, with: {again}\n"
     )

@@ -10,8 +10,9 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -22,9 +23,9 @@ from moestat.experiment import Cell
 from moestat.runner import experiments
 from moestat.runner.request import Request
 from moestat.sentences import listed, show
-from moestat.study import presets
+from moestat.study import load, presets
 from moestat.study.checks import axis_problems
-from moestat.study.load import StudyFile, need_preset
+from moestat.study.load import StudyFile
 from moestat.study.problems import path_text, problems
 from moestat.study.spec import Arm, Preset
 
@@ -33,11 +34,15 @@ MOST_ROWS = 10**8
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A cell, its digest, and its index on the dimensions (arm, *axes)."""
+    """A cell, and its index on the dimensions (arm, *axes)."""
 
     cell: Cell
-    digest: str
     position: tuple[int, ...]
+
+    @property
+    def digest(self) -> str:
+        """That of the cell."""
+        return self.cell.digest
 
     @property
     def slot(self) -> str:
@@ -50,23 +55,10 @@ class PlannedCell:
         numbers = [v for v in self.cell.coords.values() if isinstance(v, int | float) and not isinstance(v, bool)]
         return math.prod(abs(float(v)) for v in numbers if v)
 
-    @property
-    def label(self) -> str:
-        """The cell as it is printed: ``arm softmax, n = 1000``."""
-        return ", ".join([f"arm {self.cell.arm}", *(f"{axis} = {v}" for axis, v in self.cell.coords.items())])
-
 
 def slot_text(arm: str, coords: Mapping[str, Any]) -> str:
     """Return arm and coordinates as canonical text."""
     return json.dumps([arm, dict(coords)], sort_keys=True, separators=(",", ":"))
-
-
-@dataclass(frozen=True)
-class Block:
-    """Replicates of one cell that are computed together and stored in one shard."""
-
-    planned: PlannedCell
-    replicates: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -93,6 +85,11 @@ class Plan:
         """The preset as it stands in the study."""
         return self.study_file.study.presets[self.preset_name]
 
+    @property
+    def root(self) -> Path:
+        """The folder of its results."""
+        return self.request.folder(self.study_file.name)
+
     @cached_property
     def by_digest(self) -> dict[str, list[PlannedCell]]:
         """The cells by digest; arms with equal settings share one."""
@@ -111,28 +108,33 @@ class Plan:
         """The number of replicates of all cells that differ."""
         return len(self.by_digest) * self.replicates
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield every block of the study, in an order that depends on the plan alone.
+    def blocks(self) -> Iterator[tuple[PlannedCell, range]]:
+        """Yield every cell with the replicates of one shard, in an order that depends on the plan alone.
 
         The largest cells come first, which should not be left for the end; arms of one size follow each other, for they
         share in a process what they are measured to.
         """
         for planned in sorted((planned[0] for planned in self.by_digest.values()), key=lambda p: -p.size):
             for first in range(0, self.replicates, self.block):
-                yield Block(planned, range(first, min(first + self.block, self.replicates)))
+                yield planned, range(first, min(first + self.block, self.replicates))
+
+
+def of(request: Request) -> Plan:
+    """Read the study file and make the plan that a request asks for."""
+    return make(load.read(request.study), request.preset, request)
 
 
 def make(study_file: StudyFile, preset_name: str = "quick", request: Request | None = None) -> Plan:
     """Make the plan of a study at a preset, with what a request changes in it.
 
     Settings are merged in this order, the later ones winning: the experiment's defaults, the study's ``settings``, the
-    preset's, the arm's, the grid point, ``--set``. An arm that sets an axis of the grid itself lives only at those
+    preset's, the arm's, ``--set``, the grid point. An arm that sets an axis of the grid itself lives only at those
     values. Raises InputError if the preset does not exist, a count is none, or a cell's settings are not valid; the
     message names file, key and what is allowed.
     """
-    request = request or Request(study_file.name)
+    request = request or Request(study_file.name, preset_name)
     study, where = study_file.study, study_file.shown
-    need_preset(study_file, preset_name)
+    load.need_preset(study_file, preset_name)
     preset = study.presets[preset_name]
     replicates = preset.replicates if request.replicates is None else request.replicates
     axes = _axes(study.grid | preset.grid, request.settings)
@@ -153,11 +155,119 @@ def make(study_file: StudyFile, preset_name: str = "quick", request: Request | N
         )
     block = min(request.block or preset.block or replicates, replicates)
     seed = study.seed if request.seed is None else request.seed
-    cells: tuple[PlannedCell, ...] = ()
+    made = Plan(study_file, preset_name, request, module_name, module, seed, axes, arms, (), replicates, block)
     if module is not None:
-        cells = tuple(Builder(study_file, preset_name, request, module, module_name, seed, axes).cells(arms))
-        _refuse_equal_arms(where, cells)
-    return Plan(study_file, preset_name, request, module_name, module, seed, axes, arms, cells, replicates, block)
+        made = replace(made, cells=tuple(_cells(made, module.Settings)))
+        _refuse_equal_arms(where, made.cells)
+    return made
+
+
+# -- the grid ---------------------------------------------------------------------------------------------------------
+
+
+def _axes(grid: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Return the axes of a grid, with the values that ``--set`` gives them."""
+    axes = {axis: tuple(values) for axis, values in grid.items()}
+    for key in axes.keys() & settings.keys():
+        values = settings[key] if isinstance(settings[key], list) else [settings[key]]
+        wrong = axis_problems(key, values) if _scalars(values) else [f"is {show(values)}; allowed are numbers and text"]
+        if wrong:
+            raise InputError(f"--set {key}: the axis {key} of the grid {wrong[0]}")
+        axes[key] = tuple(values)
+    return axes
+
+
+def _more_axes(
+    model: type[BaseModel], axes: Mapping[str, tuple[Any, ...]], settings: Mapping[str, Any]
+) -> dict[str, tuple[Any, ...]]:
+    """Return the axes that ``--set KEY=A,B,C`` adds: several values of a setting that takes one, and not the list."""
+    several = {key: text.split(",") if isinstance(text, str) else text for key, text in settings.items()}
+    more: dict[str, tuple[Any, ...]] = {}
+    for key in model.model_fields.keys() & several.keys() - axes.keys():
+        values, field = several[key], model.model_fields[key]
+        if isinstance(values, list) and len(values) > 1 and _scalars(values):
+            allowed: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
+            if not _accepts(allowed, settings[key]) and all(_accepts(allowed, item) for item in values):
+                more |= _axes({key: ()}, {key: values})
+    return {key: more[key] for key in settings if key in more}
+
+
+def _scalars(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, bool | int | float | str) for value in values)
+
+
+def _accepts(allowed: TypeAdapter[Any], value: Any) -> bool:
+    try:
+        allowed.validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
+# -- the cells --------------------------------------------------------------------------------------------------------
+
+
+def _cells(plan: Plan, model: type[BaseModel]) -> Iterator[PlannedCell]:
+    """Yield the cells of a plan, arm by arm, the last axis fastest."""
+    index = {arm.name: at for at, arm in enumerate(plan.study_file.study.arms)}
+    for arm_at, arm in enumerate(plan.arms):
+        place = f"{plan.study_file.shown}: arms[{index[arm.name]}].settings"
+        own = _own_values(plan, arm, place)
+        for point in itertools.product(*(enumerate(values) for values in plan.axes.values())):
+            coords = {axis: value for axis, (_, value) in zip(plan.axes, point, strict=True)}
+            if all(coords[axis] in values for axis, values in own.items()):
+                cell = Cell(plan.module_name, plan.seed, arm.name, coords, _settings(plan, model, arm, place, coords))
+                yield PlannedCell(cell, (arm_at, *(at for at, _ in point)))
+
+
+def _own_values(plan: Plan, arm: Arm, place: str) -> dict[str, list[Any]]:
+    """Return the values of the grid's axes that an arm restricts itself to."""
+    own = {}
+    for axis in (plan.axes.keys() & arm.settings.keys()) - plan.request.settings.keys():
+        given, values = arm.settings[axis], plan.axes[axis]
+        own[axis] = given if isinstance(given, list) else [given]
+        if not any(value in values for value in own[axis]):
+            raise InputError(
+                f"{place}.{axis} ('{arm.name}') is {show(given)}, which is not on the grid of preset "
+                f"{plan.preset_name!r}; allowed are {listed(values)}"
+            )
+    return own
+
+
+def _settings(plan: Plan, model: type[BaseModel], arm: Arm, place: str, coords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every setting of a cell as JSON-like values; InputError names the layer that a wrong one came from."""
+    where = plan.study_file.shown
+    layers: dict[str, Mapping[str, Any]] = {  # later ones win
+        f"{where}: settings": plan.study_file.study.settings,
+        f"{where}: presets.{plan.preset_name}.settings": plan.preset.settings,
+        place: arm.settings,
+        "--set": plan.request.settings,
+        f"{where}: grid": coords,
+    }
+    merged: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    for layer, values in layers.items():
+        merged |= values
+        origin |= dict.fromkeys(values, layer)
+    wrong: list[tuple[tuple[int | str, ...], str]] = []
+    try:
+        settings = model.model_validate(merged).model_dump(mode="json")
+        json.dumps(settings, allow_nan=False)
+    except ValidationError as error:
+        wrong = problems(error, model, merged)[:8]
+    except ValueError:  # of a model that takes them
+        wrong = [((), "hold a number that is not finite")]
+    except RecursionError:
+        wrong = [((), "are nested too deeply")]
+    lines = []
+    for loc, what in wrong:
+        layer = origin.get(str(loc[0]) if loc else "", place)  # of what is missing: it can be set there
+        name = f" ('{arm.name}')" if layer == place else ""
+        key = f"{layer}{'.' * bool(loc)}{path_text(loc)}{name}"
+        lines.append(f"--set {path_text(loc)}: the setting {what}" if layer == "--set" else f"{key} {what}")
+    if lines:
+        raise InputError("\n".join(lines))
+    return settings
 
 
 def _refuse_settings_of_arms(where: str, arms: Sequence[Arm], settings: Mapping[str, Any]) -> None:
@@ -183,126 +293,3 @@ def _refuse_equal_arms(where: str, cells: Sequence[PlannedCell]) -> None:
                 f"{where}: arm '{arm}' has the settings of arm '{other}' in every cell, defaults included; allowed are "
                 "arms that differ in a setting or their presets"
             )
-
-
-def _axes(grid: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    axes = {axis: tuple(values) for axis, values in grid.items()}
-    for key in axes.keys() & settings.keys():
-        values = settings[key] if isinstance(settings[key], list) else [settings[key]]
-        wrong = axis_problems(key, values) if _scalars(values) else [f"is {show(values)}; allowed are numbers and text"]
-        if wrong:
-            raise InputError(f"--set {key}: the axis {key} of the grid {wrong[0]}")
-        axes[key] = tuple(values)
-    return axes
-
-
-def _more_axes(
-    model: type[BaseModel], axes: Mapping[str, tuple[Any, ...]], settings: Mapping[str, Any]
-) -> dict[str, tuple[Any, ...]]:
-    """Return the axes that ``--set KEY=A,B,C`` adds: several values of a setting that takes one, and not the list."""
-    more = {}
-    for key, value in settings.items():
-        field = model.model_fields.get(key)
-        values = value.split(",") if isinstance(value, str) else value
-        if field is None or key in axes or not isinstance(values, list) or len(values) < 2 or not _scalars(values):
-            continue
-        allowed: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
-        if not _accepts(allowed, value) and all(_accepts(allowed, item) for item in values):
-            more[key] = _axes({key: ()}, {key: values})[key]
-    return more
-
-
-def _scalars(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, bool | int | float | str) for value in values)
-
-
-def _accepts(allowed: TypeAdapter[Any], value: Any) -> bool:
-    try:
-        allowed.validate_python(value)
-    except ValidationError:
-        return False
-    return True
-
-
-@dataclass(frozen=True)
-class Builder:
-    """Merges the layers of settings of each cell, and knows which layer a wrong setting came from."""
-
-    study_file: StudyFile
-    preset: str
-    request: Request
-    module: ModuleType
-    module_name: str
-    seed: int
-    axes: Mapping[str, tuple[Any, ...]]
-
-    def cells(self, arms: tuple[Arm, ...]) -> Iterator[PlannedCell]:
-        """Yield the cells of some arms, in the order of the grid, the last axis fastest."""
-        index = {arm.name: i for i, arm in enumerate(self.study_file.study.arms)}
-        for arm_at, arm in enumerate(arms):
-            own = self._own_values(arm, index[arm.name])
-            for point in itertools.product(*(enumerate(values) for values in self.axes.values())):
-                coords = {axis: value for axis, (_, value) in zip(self.axes, point, strict=True)}
-                if all(coords[axis] in values for axis, values in own.items()):
-                    cell = self._cell(arm, index[arm.name], coords)
-                    yield PlannedCell(cell, cell.digest, (arm_at, *(at for at, _ in point)))
-
-    def _own_values(self, arm: Arm, at: int) -> dict[str, list[Any]]:
-        """The values of the grid's axes that an arm restricts itself to."""
-        own = {}
-        for axis in (self.axes.keys() & arm.settings.keys()) - self.request.settings.keys():
-            given, values = arm.settings[axis], self.axes[axis]
-            own[axis] = given if isinstance(given, list) else [given]
-            if not any(value in values for value in own[axis]):
-                raise InputError(
-                    f"{self.study_file.shown}: arms[{at}].settings.{axis} ('{arm.name}') is {show(given)}, which is "
-                    f"not on the grid of preset {self.preset!r}; allowed are {listed(values)}"
-                )
-        return own
-
-    def _cell(self, arm: Arm, at: int, coords: Mapping[str, Any]) -> Cell:
-        study, where = self.study_file.study, self.study_file.shown
-        own = f"{where}: arms[{at}].settings"
-        layers: dict[str, Mapping[str, Any]] = {  # later ones win
-            f"{where}: settings": study.settings,
-            f"{where}: presets.{self.preset}.settings": study.presets[self.preset].settings,
-            own: arm.settings,
-            "--set": self.request.settings,
-            f"{where}: grid": coords,
-        }
-        merged: dict[str, Any] = {}
-        origin: dict[str, str] = {}
-        wrong: list[tuple[tuple[int | str, ...], str]]
-        for layer, values in layers.items():
-            merged |= values
-            origin |= dict.fromkeys(values, layer)
-        try:
-            settings = self.module.Settings.model_validate(merged).model_dump(mode="json")
-            wrong = [((key,), f"is {show(value)}; {_PLAIN}") for key, value in settings.items() if not _is_plain(value)]
-        except ValidationError as error:
-            wrong = problems(error, self.module.Settings, merged)[:8]
-        except RecursionError:
-            wrong = [((), "are nested too deeply")]
-        lines = []
-        for loc, what in wrong:
-            layer = origin.get(str(loc[0]) if loc else "", own)  # of what is missing: it can be set there
-            name = f" ('{arm.name}')" if layer == own else ""
-            key = f"{layer}{'.' * bool(loc)}{path_text(loc)}{name}"
-            lines.append(f"--set {path_text(loc)}: the setting {what}" if layer == "--set" else f"{key} {what}")
-        if lines:
-            raise InputError("\n".join(lines))
-        return Cell(self.module_name, self.seed, arm.name, dict(coords), settings)
-
-
-_PLAIN = "allowed are finite numbers of 64 bits, truth values, text, and lists of them"
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a setting has one canonical JSON text that every reader understands."""
-    if isinstance(value, Mapping):
-        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
-    if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return value is None or isinstance(value, bool | str) or (isinstance(value, int) and abs(value) < 2**63)

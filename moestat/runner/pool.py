@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
-import math
 import os
 import pickle
 import queue
@@ -20,13 +18,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
 import joblib
 
-from moestat import extras
 from moestat.errors import UserError
 from moestat.runner.request import Request
 from moestat.runner.worker import Context, Outcome, Task, begin, compute, prepare, record_end
@@ -38,12 +35,6 @@ ATTEMPTS = 3
 """Workers that end one after the other before they can compute anything, and then stop the run."""
 TICK = 0.5
 """Seconds between looks at workers that are to end."""
-PATIENCE = "10s"
-"""Time in which a scheduler must answer."""
-WITHOUT_WORKERS = 15.0
-"""Seconds after which a cluster whose workers are all gone is given up; one that never had any is waited for."""
-LOOK = 2.0
-"""Seconds between looks at the workers of a cluster."""
 SERVE = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from moestat.runner.worker import serve; serve()"
 
 
@@ -63,9 +54,6 @@ class Lost:
 class Here:
     """The process that runs the study; and what every pool has."""
 
-    jobs = 1
-    ready = True
-
     def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         """Yield the results in the order in which they are done, :class:`Lost` for what was lost with a worker."""
         return (function(*argument) for argument in arguments)
@@ -80,28 +68,19 @@ class Crew(Here):
     A thread waits for each that computes. On Linux a process ends with the thread that started it: these last.
     """
 
-    def __init__(
-        self, context: Context, environments: Sequence[Mapping[str, str]], timeout: float | None = None
-    ) -> None:
-        self.jobs = len(environments)
+    def __init__(self, context: Context, environments: Sequence[Mapping[str, str]], timeout: float | None) -> None:
         self.members = [_Member(context, environment, timeout) for environment in environments]
         self.idle: queue.SimpleQueue[_Member] = queue.SimpleQueue()
         for member in self.members:
             self.idle.put(member)
-        self.threads = ThreadPoolExecutor(self.jobs)
+        self.threads = ThreadPoolExecutor(len(environments))
+        self.futures: list[Future[Any]] = []
 
     def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         """Do as :meth:`Here.results`."""
-        futures = [self.threads.submit(self._call, function, argument) for argument in arguments]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            for future in futures:
-                future.cancel()
-            while wait(futures, 0.0).not_done:  # also a worker that was just being started
-                self._end()
-                wait(futures, TICK)
+        self.futures = [self.threads.submit(self._call, function, argument) for argument in arguments]
+        for future in as_completed(self.futures):
+            yield future.result()
 
     def _call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         member = self.idle.get()
@@ -112,15 +91,16 @@ class Crew(Here):
 
     def close(self) -> None:
         """Do as :meth:`Here.close`."""
-        self._end()
-        self.threads.shutdown()
+        self.threads.shutdown(wait=False, cancel_futures=True)
+        while True:
+            for member in self.members:
+                if member.process is not None:
+                    member.process.kill()
+            begun = [future for future in self.futures if not future.cancelled()]
+            if not wait(begun, TICK).not_done:  # also those whose worker was just being started
+                break
         for member in self.members:
             member.end()
-
-    def _end(self) -> None:
-        for member in self.members:
-            if member.process is not None:
-                member.process.kill()
 
 
 class _Member:
@@ -136,8 +116,7 @@ class _Member:
         if self.process is None or self.process.poll() is not None:  # it may have died when it had nothing to do
             self._start()
         replicates = getattr(arguments[0], "replicates", ())
-        budget = self.timeout * len(replicates) if self.timeout is not None and replicates else None
-        return self._ask(function, arguments, budget)
+        return self._ask(function, arguments, self.timeout * len(replicates) if self.timeout and replicates else None)
 
     def end(self) -> int:
         """End the process, and return its exit code."""
@@ -164,14 +143,9 @@ class _Member:
         )
 
     def _ask(self, function: Callable[..., Any], arguments: tuple[Any, ...], budget: float | None) -> Any:
-        process, late = self.process, threading.Event()
+        process = self.process
         assert process is not None and process.stdin is not None and process.stdout is not None
-
-        def end_late() -> None:
-            late.set()
-            process.kill()
-
-        timer = threading.Timer(budget or 0.0, end_late)
+        timer, began = threading.Timer(budget or 0.0, process.kill), time.monotonic()
         if budget is not None:
             timer.start()
         try:
@@ -179,10 +153,9 @@ class _Member:
             process.stdin.flush()
             fine, answer = pickle.load(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
-            code = self.end()
+            code, late = self.end(), budget is not None and time.monotonic() - began >= budget
             ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            why = f"it took longer than {budget:.4g} s" if late.is_set() else f"it ended with {ended}"
-            return Lost(arguments, why, late.is_set())
+            return Lost(arguments, f"it took longer than {budget:.4g} s" if late else f"it ended with {ended}", late)
         finally:
             timer.cancel()
         if not fine:
@@ -190,115 +163,22 @@ class _Member:
         return answer
 
 
-class Cluster(Here):
-    """The workers of a dask scheduler; they are not ours.
-
-    Its client is used directly: joblib's dask backend does not hear of a task that killed its workers, and waits for
-    it for ever.
-    """
-
-    def __init__(self, scheduler: str) -> None:
-        try:
-            from distributed import Client
-        except ImportError:
-            install = extras.command("cluster")
-            raise UserError(f"--backend dask needs dask.distributed; install it with: {install}") from None
-        for name in [*logging.root.manager.loggerDict]:  # it logs tracebacks of what we tell in a sentence
-            if name.partition(".")[0] == "distributed":
-                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-        try:
-            self.client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise UserError(f"no dask scheduler answers at {scheduler!r}: {_flat(error)}") from None
-        self.ready = bool(self.client.ncores())  # a cluster may start workers only when there is work
-        self.jobs = max(1, sum(self.client.ncores().values()))
-        self.looked = time.monotonic()  # when workers were looked for, and below when they were there
-        self.seen = self.looked if self.ready else math.inf
-
-    def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-        """Do as :meth:`Here.results`."""
-        from distributed import as_completed
-        from distributed.scheduler import KilledWorker
-
-        where = self.client.scheduler.address
-        futures = {self.client.submit(function, *argument, pure=False): argument for argument in arguments}
-        try:
-            for future in self._watched(as_completed(list(futures), loop=self.client.loop)):
-                argument = futures.pop(future)
-                if future.cancelled():  # by nobody of us: the scheduler does not know it any more
-                    raise ConnectionError("a task was cancelled")
-                error = self._awaited(future.exception)
-                if isinstance(error, KilledWorker):
-                    yield Lost(argument, _flat(error))
-                elif error is not None:
-                    raise UserError(f"a worker of the cluster cannot compute: {type(error).__name__}: {_flat(error)}")
-                else:
-                    yield self._awaited(future.result)
-                future.release()
-        except OSError as error:
-            raise PoolError(
-                f"the scheduler {where} was lost, or was started anew ({_flat(error)}): start it again; its new "
-                "address, if that changed, belongs after --scheduler"
-            ) from None
-        finally:
-            with contextlib.suppress(Exception):  # a scheduler that is lost cannot hear of it
-                self.client.cancel(list(futures))
-
-    def _watched(self, completed: Any) -> Iterator[Any]:
-        """Yield futures as they are done, as long as there are workers."""
-        while not completed.is_empty():
-            if completed.has_ready():
-                yield next(completed)
-            else:
-                self._look()
-                time.sleep(0.02)
-
-    def _awaited(self, ask: Callable[..., Any]) -> Any:
-        """Return what a future has; if that was lost with its worker, it is waited for until others computed it."""
-        patience = WITHOUT_WORKERS
-        while True:
-            try:
-                return ask(timeout=patience)
-            except TimeoutError:
-                self._look()
-                patience *= 2  # it may be large
-
-    def _look(self) -> None:
-        if (now := time.monotonic()) - self.looked < LOOK:
-            return
-        self.looked = now
-        if self.client.ncores():
-            self.seen = now
-        elif now - self.seen > WITHOUT_WORKERS:
-            raise PoolError(f"the workers of the scheduler {self.client.scheduler.address} are all gone: start some")
-
-    def close(self) -> None:
-        """Leave the cluster."""
-        self.client.close()
-
-
-def _flat(error: BaseException) -> str:
-    """Return the text of an exception on one line."""
-    return " ".join(str(error).split())[:300]
-
-
 @contextlib.contextmanager
-def opened(request: Request, context: Context, tasks: int) -> Iterator[Here]:
+def opened(request: Request, context: Context, tasks: int, say: Say) -> Iterator[Here]:
     """Open the pool that a request asks for; on the way out no worker of ours is left."""
-    pool = _pool(request, context, tasks)
+    pool = Here()
+    if tasks and request.backend == "dask":
+        from moestat.runner.cluster import Cluster
+
+        pool = Cluster(request.scheduler, say)
+    elif tasks:
+        differences = environments(request, context.device)
+        if len(differences) > 1 or request.timeout is not None:  # the main process cannot end itself in time
+            pool = Crew(context, differences, request.timeout)
     try:
         yield pool
     finally:
         pool.close()
-
-
-def _pool(request: Request, context: Context, tasks: int) -> Here:
-    if tasks and request.backend == "dask":
-        return Cluster(request.scheduler)
-    differences = environments(request, context.device)
-    if not tasks or (len(differences) == 1 and request.timeout is None):  # the main process cannot end itself in time
-        return Here()
-    return Crew(context, differences, request.timeout)
 
 
 def environments(request: Request, device: str) -> list[dict[str, str]]:
@@ -347,11 +227,8 @@ def _recorded(task: Task, lost: Lost, say: Say) -> Outcome:
     return record_end(task, Status.WORKER_DIED, message)
 
 
-def run_prepare(
-    pool: Here, context: Context, prerequisites: Sequence[Mapping[str, Any]], say: Say
-) -> Generator[None, None, None]:
+def run_prepare(pool: Here, context: Context, prerequisites: Sequence[Mapping[str, Any]], say: Say) -> None:
     """Do the work that cells share; a problem is told. What fails here the cells will meet again, and record."""
     for result in pool.results(prepare, [(context, dict(p)) for p in prerequisites]):
         if problem := f"its worker died ({result.why})" if isinstance(result, Lost) else result:
             say(f"preparing what cells share failed: {problem}; the cells will compute it themselves")
-        yield

@@ -2,61 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TextIO
-
-import numpy as np
-
-if TYPE_CHECKING:
-    from moestat.runner.plan import PlannedCell
+from collections.abc import Callable
+from typing import Any, TextIO
 
 FIRST_LINE, LINE_EVERY = 5.0, 60.0
 """Seconds after which a log gets its first line, and those between lines later on."""
 
 
-class Estimate:
-    """How long the rest will take, from what each cell took so far; ``left`` counts replicates by digest.
-
-    A cell that was not computed yet is guessed by its size from those of its arm, or else from all; time is taken to
-    grow with the power of size that fits all of them best.
-    """
-
-    def __init__(self, cells: Iterable[PlannedCell], left: dict[str, int], jobs: int = 1) -> None:
-        self.cells, self.left, self.jobs = {planned.digest: planned for planned in cells}, left, jobs
-        self.took: dict[str, tuple[int, float]] = {}
-
-    def learn(self, digest: str, replicates: int, seconds: float) -> None:
-        """Add a measured block."""
-        count, total = self.took.get(digest, (0, 0.0))
-        self.took[digest] = count + replicates, total + seconds
-
-    def remaining(self) -> float | None:
-        """Seconds that the rest will take, or None while a larger size is left and one alone was computed."""
-        left = {digest: count for digest, count in self.left.items() if count}
-        took = {digest: max(total / count, 1e-9) for digest, (count, total) in self.took.items()}
-        size = {digest: math.log(self.cells[digest].size or 1.0) for digest in {*left, *took}}
-        x, y = np.array([[size[digest], math.log(seconds)] for digest, seconds in took.items()]).reshape(-1, 2).T
-        if not len(x) or (not np.ptp(x) and any(size[digest] > x[0] for digest in left)):
-            return None
-        growth = min(max(np.polyfit(x, y, 1)[0], 0.0), 3.0) if np.ptp(x) else 1.0  # of less than is known already
-        known: dict[str, list[float]] = {}  # arm -> seconds at size 1
-        for digest, seconds in took.items():
-            known.setdefault(self.cells[digest].cell.arm, []).append(seconds * math.exp(-growth * size[digest]))
-        guess = {arm: sum(values) / len(values) for arm, values in known.items()}
-        usual, total = sum(map(sum, known.values())) / len(took), 0.0
-        for digest, count in left.items():
-            at_one = guess.get(self.cells[digest].cell.arm, usual)
-            total += count * (took[digest] if digest in took else at_one * math.exp(growth * size[digest]))
-        return total / max(1, min(self.jobs, sum(left.values())))
-
-
-def duration(seconds: float | None) -> str:
+def duration(seconds: float) -> str:
     """Write seconds as a person says them."""
-    if seconds is None:
-        return "unknown"
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"
@@ -66,27 +22,24 @@ def duration(seconds: float | None) -> str:
 
 
 class Progress:
-    """Reports on a run; a context manager.
+    """Reports on a run; a context manager. ``total``, ``done`` and ``failed`` count replicates.
 
-    ``total``, ``done`` and ``failed`` count replicates, ``shared`` the results that cells share, which come first.
+    The time that is left is what the replicates of this run took so far; the largest come first, so it is rather less.
     """
 
     def __init__(
         self,
         title: str,
-        estimate: Estimate,
         *,
         total: int,
         done: int = 0,
         failed: int = 0,
-        shared: int = 0,
         quiet: bool = False,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.title, self.estimate, self.quiet, self.clock = title, estimate, quiet, clock
-        self.total, self.done, self.failed, self.shared = total, done, failed, shared
-        self.shared_done, self.before = 0, done
+        self.title, self.quiet, self.clock = title, quiet, clock
+        self.total, self.done, self.failed, self.before = total, done, failed, done
         self.stream = sys.stderr if stream is None else stream
         self.began = clock()
         self._next_line = self.began + FIRST_LINE
@@ -119,51 +72,38 @@ class Progress:
         except (OSError, ValueError):  # who read it has left, or closed it: no reason to lose what is computed
             self.quiet = True
 
-    def share(self) -> None:
-        """Count a result that cells share."""
-        self.shared_done += 1
-        self._show()
-
-    def add(self, digest: str, replicates: int, failed: int, seconds: float) -> None:
+    def add(self, replicates: int, failed: int) -> None:
         """Count a block that is done."""
         self.done += replicates
         self.failed += failed
-        self.estimate.left[digest] -= replicates
-        self.estimate.learn(digest, replicates, seconds)
-        self._show()
-
-    def _show(self) -> None:
         if self._live is not None:
-            left = duration(self.estimate.remaining())
-            self._live.update(0, completed=self.done + self.shared_done, text=self.counts(), left=left)
+            self._live.update(0, completed=self.done, text=self.counts())
         elif self.clock() >= self._next_line:
             self._next_line = self.clock() + LINE_EVERY
             self.say(self.line())
 
     def counts(self) -> str:
-        """Return what is done, in words."""
-        shared = f"{self.shared_done:,} of {self.shared:,} shared results, " if self.shared_done < self.shared else ""
-        percent = 100 * self.done // max(1, self.total)
-        return f"{shared}{self.done:,} of {self.total:,} replicates ({percent} %), {self.failed:,} failed"
+        """Return what is done, in words, and how long the rest may take."""
+        percent, left = 100 * self.done // max(1, self.total), self.total - self.done
+        text = f"{self.done:,} of {self.total:,} replicates ({percent} %), {self.failed:,} failed"
+        passed, new = self.clock() - self.began, self.done - self.before
+        rest = f", about {duration(passed * left / new)} left" if left and new else ""
+        return f"{text}, {duration(passed)} elapsed{rest}"
 
     def line(self) -> str:
         """Return the state in one line."""
-        left = self.estimate.remaining()
-        rest = "" if self.done >= self.total or left is None else f", about {duration(left)} left"
-        passed = duration(self.clock() - self.began)
-        return f"{time.strftime('%H:%M:%S')} {self.title}: {self.counts()}, {passed} elapsed{rest}"
+        return f"{time.strftime('%H:%M:%S')} {self.title}: {self.counts()}"
 
     def _start_live(self) -> None:
         from rich import progress as bars
         from rich.console import Console
         from rich.markup import escape
 
-        words = bars.TextColumn("{task.fields[text]}, {task.fields[left]} left")
-        bar = bars.BarColumn(bar_width=None)  # what the words leave of the line
-        console = Console(file=self.stream)
-        self._live = bars.Progress(
-            bars.TextColumn("{task.description}"), bar, words, console=console, transient=True, expand=True
+        words = (
+            bars.TextColumn("{task.description}"),
+            bars.BarColumn(bar_width=None),
+            bars.TextColumn("{task.fields[text]}"),
         )
-        total = self.total + self.shared
-        self._live.add_task(escape(self.title), total=total, completed=self.done, text=self.counts(), left="unknown")
+        self._live = bars.Progress(*words, console=Console(file=self.stream), transient=True, expand=True)
+        self._live.add_task(escape(self.title), total=self.total, completed=self.done, text=self.counts())
         self._live.start()

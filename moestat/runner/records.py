@@ -3,28 +3,27 @@
 A record is what a run left behind, made small: ``results.nc`` compressed, its tables, rules and manifest, and
 ``SHA256SUMS`` over them. Results of one's own, in ``<outputs>/<study>/<preset>/``, come first wherever results are
 read, and neither is ever written over the other. :mod:`moestat.report.shipping` makes records, and
-:mod:`moestat.runner.verify` computes a sample of one again.
+:func:`moestat.runner.replay.verify` computes a sample of one again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from moestat import bounded, files
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import manifest_file, results
+from moestat.runner import labels, manifest_file, results
 from moestat.runner.request import Request
 from moestat.sentences import listed
 from moestat.study import seal
 from moestat.study.load import StudyFile
+from moestat.study.spec import Study
 
 FOLDER = "records"
 SUMS = "SHA256SUMS"
@@ -53,24 +52,6 @@ def is_record(folder: Path) -> bool:
     return (folder / SUMS).is_file()
 
 
-def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
-    """Read the results of a study in a folder.
-
-    Raises InputError if there are none; the message names the presets that have some, and the command that makes these.
-    """
-    file = folder / results.NAME
-    if file.is_file():
-        return results.read(file)
-    name, out = study_file.name, request.out
-    others = [
-        preset
-        for preset in study_file.study.presets
-        if is_record(path(out, name, preset)) or (out / name / preset / results.NAME).is_file()
-    ]
-    those = f"there are results of the presets {listed(others)}; " if others else ""
-    raise InputError(f"there is no {file}; {those}run the study with: {request.command()}")
-
-
 def results_folder(out: Path, study: str, preset: str) -> Path:
     """Return the folder of results to read: of a run of one's own, else of a record, else where a run would write.
 
@@ -81,6 +62,49 @@ def results_folder(out: Path, study: str, preset: str) -> Path:
         return own
     check(kept)
     return kept
+
+
+def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
+    """Read the results of a study in a folder, its own or those of a record, with the names of today.
+
+    Raises InputError if there are none: the message names the presets that have some, and the command that makes these;
+    StaleError if they are results of another study, or their rules cannot be told.
+    """
+    file = folder / results.NAME
+    if not file.is_file():
+        name, out = study_file.name, request.out
+        others = [
+            preset
+            for preset in study_file.study.presets
+            if is_record(path(out, name, preset)) or (out / name / preset / results.NAME).is_file()
+        ]
+        those = f"there are results of the presets {listed(others)}; " if others else ""
+        raise InputError(f"there is no {file}; {those}run the study with: {request.command()}")
+    dataset = results.read(file)
+    problem = problem_of(results.provenance(dataset)["problem"])
+    if others := differing(problem, study_file.study, request.preset):
+        raise StaleError(
+            f"{file} holds results of {', '.join(others)} than {study_file.shown} now asks for; give these results "
+            f"their own folder (--out), or compute again with: {request.command()}"
+        )
+    sealed, rules = seal.read(folder), str(dataset.attrs.get("rules", ""))
+    if rules and (sealed is None or sealed.digest != rules):
+        raise StaleError(
+            f"{folder / seal.NAME}, the rules as they were when the run started, was changed or removed; results "
+            f"judged by rules that cannot be told must be computed again: {request.command()} --fresh"
+        )
+    return labels.described(dataset)
+
+
+def problem_of(lines: Iterable[str]) -> dict[str, str]:
+    """Return what results are results of, from the lines KEY=TEXT in which a manifest or a dataset keeps it."""
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def differing(written: Mapping[str, str], study: Study, preset: str) -> list[str]:
+    """Return in words what results are of that a study at a preset is not; what is not known does not differ."""
+    other = [key for key, text in seal.problem(study, preset).items() if written.get(key, text) != text]
+    return [f"other {key}" if key in ("settings", "arms") else f"another {key}" for key in other]
 
 
 def report_folder(folder: Path) -> Path:
@@ -131,15 +155,10 @@ def write(folder: Path, content: Mapping[str, bytes]) -> None:
 
 
 def packed(dataset: xr.Dataset) -> bytes:
-    """Return a dataset as compressed netCDF, from which every number comes back to the last bit.
-
-    A variable's last axis is the one along which it packs best: replicates of one epoch, say, have more in common than
-    epochs of one replicate. :func:`moestat.runner.results.read` gives its axes back in their order.
-    """
+    """Return a dataset as compressed netCDF, from which every number comes back to the last bit."""
     import h5netcdf
     from xarray.backends import H5NetCDFStore
 
-    dataset = dataset.assign({name: _turned(variable) for name, variable in dataset.data_vars.items()})
     how: dict[str, dict[str, Any]] = {}
     for name, variable in dataset.variables.items():
         if variable.dtype.kind in "OU" and variable.size * 16 > PACKED:
@@ -151,19 +170,3 @@ def packed(dataset: xr.Dataset) -> bytes:
     with h5netcdf.File(content, "w", libver=FORMAT) as file:  # to_netcdf has no way to say so
         dataset.dump_to_store(H5NetCDFStore(file), encoding=how)
     return content.getvalue()
-
-
-def _turned(array: xr.DataArray) -> xr.DataArray:
-    """Return a variable with the axis last that lets it be packed best; its attributes then name the order it had."""
-    if array.dtype.kind not in "fiub" or array.nbytes <= PACKED or array.ndim < 2:
-        return array
-    orders = [(*(axis for axis in array.dims if axis != last), last) for last in reversed(array.dims)]
-    best = min(orders, key=lambda order: _size(array.transpose(*order).values))  # of equal ones that which stands
-    names = " ".join(map(str, array.dims))
-    return array if best == array.dims else array.transpose(*best).assign_attrs({results.AXES: names})
-
-
-def _size(values: np.ndarray) -> int:
-    """Return the bytes of an array when it is packed: its first bytes, its second ones, ..., as HDF5 shuffles them."""
-    rows = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8).reshape(-1, values.dtype.itemsize)
-    return len(zlib.compress(rows.T.tobytes(), 6))

@@ -1,4 +1,4 @@
-"""A replicate computed again from its identity alone, and compared with what results or a record hold of it.
+"""Replicates computed again from their identity alone, and compared with what results or a record hold of them.
 
 Other processors round differently, and an iterative fit then stops at another point of its tolerance, or in another
 minimum. What matters is whether an interval could tell: a difference of a hundredth of the spread over replicates
@@ -7,7 +7,10 @@ cannot be seen in one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,63 +19,102 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat import versions
+from moestat import bounded, versions
 from moestat.errors import InputError
-from moestat.runner import contract, labels, manifest_file, origin, records, results, worker
-from moestat.runner.begin import context_of, make_plan, resolve_device, version_of
-from moestat.runner.difference import ROUNDING, difference, positions, relative
+from moestat.runner import begin, contract, labels, manifest_file, origin, records, results, worker
+from moestat.runner import plan as plans
+from moestat.runner.difference import close, difference, positions
 from moestat.runner.overview import recorded
 from moestat.runner.plan import Plan, PlannedCell, slot_text
 from moestat.runner.request import Request
 from moestat.runner.shard import Variable
 from moestat.sentences import listed, nearest
 from moestat.status import Status
+from moestat.study import load
 
-SPREAD = 0.01
-"""Share of the standard deviation over a cell's replicates below which a difference moves no verdict."""
-FEWEST = 3
-"""Replicates of a cell, fewer of which tell no spread."""
+SPREAD, FEWEST = 0.01, 3
+"""Share of the standard deviation over a cell's replicates, so many at least, below which nothing moves a verdict."""
 KINDS = {
     "other": "another result",
     "close": "rounding, or less than 1 % of the spread over replicates",
     "path": "another way there",
 }
+NO_REPLAY = (results.NOT_COMPUTED, Status.WORKER_DIED, Status.TIMED_OUT)
+"""What says nothing of the numbers."""
 
 
-@dataclass
-class Comparison:
-    """What a replicate computed again differs in: by variable of which of the ``KINDS`` it is, and how in words.
+class Comparison(dict[str, tuple[str, str]]):
+    """The variables in which a replicate computed again differs: of which of the ``KINDS`` each is, and how in words.
 
     What is another way there says how the computation went (iterations, gradients), and not what it found.
     """
 
-    found: dict[str, tuple[str, str]] = field(default_factory=dict)
-
-    @property
-    def equal(self) -> bool:
-        """Whether everything is equal, bit for bit."""
-        return not self.found
-
     @property
     def other(self) -> bool:
         """Whether something is another result."""
-        return any(kind == "other" for kind, _ in self.found.values())
+        return any(kind == "other" for kind, _ in self.values())
 
     def __str__(self) -> str:
         """Say so on one line."""
         parts = []
         for kind, words in KINDS.items():
-            if texts := [f"{name} {text}" for name, (of, text) in self.found.items() if of == kind]:
+            if texts := [f"{name} {text}" for name, (of, text) in self.items() if of == kind]:
                 parts.append(f"{words}: {listed(texts, 4)}")
         return "; ".join(parts) or "equal, bit for bit"
+
+
+def compute(plan: Plan, planned: PlannedCell, replicate: int) -> dict[str, Variable]:
+    """Return the variables of one replicate, computed alone, attributes included; one that raises is a result, too."""
+    context = begin.context_of(plan)
+    with worker.cache_kept():
+        module = worker.enter_process(context)
+        variables, problem = worker.attempt(module, planned.cell, [replicate], context.device)
+    return contract.failed([replicate], Status.RAISED, problem) if problem else variables
+
+
+# -- one replicate ----------------------------------------------------------------------------------------------------
+
+
+def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Comparison | None]:
+    """Compute the replicate at a place again, beside the collected results of the request or their record.
+
+    Return the lines to be printed, and what it differs in: None where nothing is stored of this replicate of this very
+    cell.
+    """
+    request = recorded(request)
+    plan = plans.of(request)
+    planned, replicate = parse_place(plan, words)
+    computed = compute(plan, planned, replicate)
+    status = _status(computed)
+    lines = [
+        f"{planned.cell.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})",
+        f"status: {status.name}. {status.sentence}",
+    ]
+    folder = records.results_folder(request.out, plan.study_file.name, request.preset)
+    kept, found = manifest_file.read(folder), None
+    if planned.digest[:16] in kept.get("cells", {}) and (folder / results.NAME).is_file():
+        dataset = results.read(folder / results.NAME)
+        there = at(dataset["status"], planned).values
+        if replicate < len(there) and there[replicate] != results.NOT_COMPUTED:
+            found = compare(dataset, planned, replicate, computed, kept.get("left_out") or ())
+    for name, variable in computed.items():
+        if variable.values.size == 1 and name != "status":
+            value = variable.values.ravel()[0]
+            mark = f"   <- {found[name][1]}" if found and name in found else ""
+            lines.append(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
+    if found is not None:
+        lines += [f"it is compared with {folder / results.NAME}", *_changes(kept, plan)]
+        if found:
+            lines += origins(kept, begin.resolve_device(request.device, plan))[1]
+    return lines, found
 
 
 def parse_place(plan: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
     """Understand ``ARM VALUE... REPLICATE``, one value for each axis of the grid."""
     axes, names = list(plan.axes), [arm.name for arm in plan.arms]
-    usage = f"the study needs: replay {plan.study_file.name} ARM {' '.join(a.upper() for a in axes)} REPLICATE"
     if len(words) != len(axes) + 2:
-        raise InputError(f"{usage}; {len(words)} words were given")
+        usage = f"replay {plan.study_file.name} ARM {' '.join(a.upper() for a in axes)} REPLICATE"
+        raise InputError(f"the study needs: {usage}; {len(words)} words were given")
     arm, *values, replicate = words
     if arm not in names:
         raise InputError(f"there is no arm {arm!r}{nearest(arm, names) or ';'} allowed are {listed(names)}")
@@ -93,65 +135,14 @@ def _coordinate(plan: Plan, axis: str, text: str) -> Any:
     raise InputError(f"{axis} is {text!r}; on the grid are {listed(plan.axes[axis])}")
 
 
-def compute(plan: Plan, request: Request, planned: PlannedCell, replicate: int) -> dict[str, Variable]:
-    """Return the variables of one replicate, computed alone, attributes included; one that raises is a result, too."""
-    version_of(plan)  # refuses code that changed since it was imported
-    context = context_of(request, plan, Path(), resolve_device(request.device, plan))
-    with worker.cache_kept():
-        module = worker.enter_process(context)
-        variables, attrs, problem = worker.attempt(module, planned.cell, [replicate], context.device)
-    if problem:
-        return contract.failed([replicate], Status.RAISED, problem)
-    return variables | {name: Variable((), contract.as_array(value)) for name, value in attrs.items()}
+def _status(computed: Mapping[str, Variable]) -> Status:
+    return Status(int(computed["status"].values[0]))
 
 
-def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Comparison | None]:
-    """Compute the replicate at a place again, beside the collected results of the request or their record.
-
-    Returns
-    -------
-    lines : list of str
-        What is to be printed.
-    found : Comparison or None
-        None where nothing is stored of this replicate of this very cell.
-    """
-    request = recorded(request)
-    plan = make_plan(request)
-    planned, replicate = parse_place(plan, words)
-    computed = compute(plan, request, planned, replicate)
-    found, remarks = _beside_stored(plan, request, planned, replicate, computed)
-    status = Status(int(computed["status"].values[0]))
-    lines = [
-        f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})",
-        f"status: {status.name}. {status.sentence}",
-    ]
-    for name, variable in computed.items():
-        if variable.values.size == 1 and name != "status":
-            value = variable.values.ravel()[0]
-            mark = f"   <- {found.found[name][1]}" if found is not None and name in found.found else ""
-            lines.append(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
-    return lines + [f"note: {remark}" for remark in remarks], found
-
-
-def _beside_stored(
-    plan: Plan, request: Request, planned: PlannedCell, replicate: int, computed: Mapping[str, Variable]
-) -> tuple[Comparison | None, list[str]]:
-    folder = records.results_folder(request.out, plan.study_file.name, request.preset)
-    kept = manifest_file.read(folder)
-    cells = kept.get("cells") or []
-    digests = cells if isinstance(cells, dict) else [row["digest"][:16] for row in cells]
-    if planned.digest[:16] not in digests or not (folder / results.NAME).is_file():
-        return None, []
-    dataset = results.read(folder / results.NAME)
-    if replicate >= dataset.sizes["replicate"] or at(dataset["status"], planned)[replicate] == results.NOT_COMPUTED:
-        return None, []
-    found = compare(dataset, planned, replicate, computed, kept.get("left_out") or ())
-    remarks = [f"it is compared with {folder / results.NAME}"]
-    if changes := versions.since(kept.get("code") or {}, version_of(plan)):
-        remarks.append(f"changed since: {'; '.join(changes[:5])}")
-    if not found.equal:
-        remarks += origins(kept, resolve_device(request.device, plan))[1]
-    return found, remarks
+def _changes(kept: Mapping[str, Any], plan: Plan) -> list[str]:
+    """Say what changed in the code since a manifest was written, where that can be told."""
+    changes = versions.since(kept.get("code") or {}, begin.version_of(plan))
+    return [f"changed since: {'; '.join(changes[:5])}"] if changes else []
 
 
 def origins(kept: Mapping[str, Any], device: str) -> tuple[list[str], list[str]]:
@@ -166,6 +157,106 @@ def origins(kept: Mapping[str, Any], device: str) -> tuple[list[str], list[str]]
     return elsewhere, lines
 
 
+# -- a sample of a record ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Verification:
+    """What a check of a record showed, of each replicate that was computed again.
+
+    ``elsewhere`` says what differs from the machine that made the record and may change a last digit, ``told`` which
+    both are.
+    """
+
+    folder: Path
+    found: list[Comparison] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def equal(self) -> int:
+        """How many are equal to the record, bit for bit."""
+        return sum(not one for one in self.found)
+
+    @property
+    def other(self) -> int:
+        """How many have another result."""
+        return sum(one.other for one in self.found)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the record stands: equal bit for bit, or on another machine to what moves no verdict."""
+        return self.equal == len(self.found) or bool(self.elsewhere) and not self.other
+
+    @property
+    def lines(self) -> list[str]:
+        """What is to be said of it."""
+        lines = [f"{self.equal} of {len(self.found)} replicates are equal to the record, bit for bit"]
+        if self.equal == len(self.found):
+            return lines
+        others = f"{self.other} of {len(self.found)} have another result"
+        return [*lines, others if self.other else "the others differ by what moves no verdict", *self.told]
+
+
+def verify(request: Request, count: int, seed: int, say: Callable[[str], None] = lambda text: None) -> Verification:
+    """Compute ``count`` replicates of the record of a study again, and compare; ``seed`` is that of the draw.
+
+    ``say`` is told what is about to be computed, and of each replicate what came out. Raises InputError or StaleError
+    if there is no record, it was changed, or is not of the study file, or the study reads the results of others.
+    """
+    study_file = load.read(request.study)
+    load.need_preset(study_file, request.preset)
+    folder = records.path(request.out, study_file.name, request.preset)
+    if not records.is_record(folder):
+        raise InputError(f"there is no record in {folder}; records are made with: moestat ship {study_file.name}")
+    if study_file.study.reads:
+        raise InputError(f"{study_file.shown} reads the results of others; verify {', '.join(study_file.study.needs)}")
+    records.check(folder)
+    dataset, kept = records.read(folder, study_file, request), manifest_file.read(folder)
+    plan = plans.of(recorded(request, folder))
+    places = [
+        (planned, replicate)
+        for planned in plan.cells
+        for replicate in np.flatnonzero(~np.isin(at(dataset["status"], planned).values, NO_REPLAY)).tolist()
+    ]
+    chosen = random.Random(seed).sample(places, min(count, len(places)))
+    made = str(kept.get("updated", ""))[:10]
+    say(f"{folder}, made {made}: {len(chosen)} of {len(places)} replicates drawn with seed {seed}")
+    for line in _changes(kept, plan):
+        say(line)
+    result = Verification(folder)
+    for planned, replicate in chosen:
+        computed = compute(plan, planned, replicate)
+        found = compare(dataset, planned, replicate, computed, kept.get("left_out") or ())
+        result.found.append(found)
+        say(f"{planned.cell.label}, replicate {replicate}: {found}")
+    result.elsewhere, result.told = origins(kept, begin.resolve_device(request.device, plan))
+    return result
+
+
+def certify(found: Verification) -> str:
+    """Write into the manifest of a record when, and at which commit, how many replicates were found equal, and say so.
+
+    Where none is equal, what stands there from before is left.
+    """
+    if not found.equal:
+        return f"{found.folder}: no replicate is equal, so nothing is certified"
+    verified = {
+        "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "commit": origin.commit(),
+        "replicates": len(found.found),
+        "equal": found.equal,
+    }
+    content = {name: bounded.read(found.folder / name) for name in records.FILES}
+    manifest = manifest_file.read(found.folder) | {"verified": verified}
+    content[manifest_file.NAME] = (json.dumps(manifest, indent=1) + "\n").encode()
+    records.write(found.folder, content)
+    return f"{found.folder}: certified at {verified['commit']}"
+
+
+# -- how far a replicate is from what is stored -----------------------------------------------------------------------
+
+
 def compare(
     record: xr.Dataset, planned: PlannedCell, replicate: int, computed: Mapping[str, Variable], left_out: Sequence[str]
 ) -> Comparison:
@@ -175,42 +266,33 @@ def compare(
         if name in left_out or new.measured or new.dims == (name,):
             continue
         if name not in record.variables:
-            found.found[name] = "other", "is not stored"
+            found[name] = "other", "is not stored"
             continue
         now = new.values[0] if "replicate" in new.dims else new.values
         own = tuple(dim for dim in new.dims if dim != "replicate")
         stored = _placed(at(record[name], planned), own, np.shape(now), computed)
         old = stored.isel(replicate=replicate) if "replicate" in stored.dims else stored
-        pair = Variable(own, np.asarray(old.values)), Variable(own, np.asarray(now))
-        if not (text := difference(*pair)):
-            continue
-        resolved = labels.resolved(module, name)
-        kind = "path"
-        if resolved is not None:
-            close = relative(*pair, resolved) <= ROUNDING or within_spread(pair, stored, resolved)
-            kind = "close" if close else "other"
-        found.found[name] = kind, text
-    has_value = Status(int(computed["status"].values[0])).has_value
-    for name in map(str, record.data_vars if has_value else ()):
+        pair = np.asarray(old.values), np.asarray(now)
+        if text := difference(*pair):
+            resolved = labels.resolved(module, name)
+            near = resolved is not None and close(*pair, resolved, SPREAD * _spread(stored))
+            found[name] = "path" if resolved is None else "close" if near else "other", text
+    for name in map(str, record.data_vars if _status(computed).has_value else ()):
         derived = record[name].attrs.get("derived")  # from others, for a reader of the record
         array = at(record[name], planned)
         values = array.isel(replicate=replicate).values if "replicate" in array.dims else array.values
         said = ~np.isnan(values) if values.dtype.kind in "fc" else values.dtype.kind not in "OUT" or values != ""
         if name not in computed and not derived and np.any(said):  # else another arm has it
-            found.found[name] = "other", "is not computed any more"
+            found[name] = "other", "is not computed any more"
     return found
 
 
-def within_spread(pair: tuple[Variable, Variable], stored: xr.DataArray, resolved: tuple[float, float]) -> bool:
-    """Return whether two numbers differ by rounding, or by at most 1 % of the spread over a cell's replicates."""
-    a, b = (variable.values for variable in pair)
-    if stored.dtype.kind != "f" or a.shape != b.shape or "replicate" not in stored.dims:
-        return False
+def _spread(stored: xr.DataArray) -> Any:
+    """Return the standard deviation over a cell's replicates, 0 where there is none."""
+    if stored.dtype.kind != "f" or "replicate" not in stored.dims:
+        return 0.0
     values = stored.where(np.isfinite(stored))
-    spread = values.std("replicate").where(values.count("replicate") >= FEWEST, 0.0).values
-    with np.errstate(invalid="ignore"):
-        near = np.abs(a - b) <= np.maximum(SPREAD * spread, np.maximum(ROUNDING * np.abs(a), resolved[0]))
-    return bool(np.all(near | (a == b) | (np.isnan(a) & np.isnan(b))))
+    return values.std("replicate").where(values.count("replicate") >= FEWEST, 0.0).values
 
 
 def at(array: xr.DataArray, planned: PlannedCell) -> xr.DataArray:

@@ -61,6 +61,10 @@ class Request:
         if timeout is not None and not (isinstance(timeout, int | float) and 0.0 < timeout < 1e9):
             raise InputError(f"--timeout is {show(timeout)}; allowed are seconds above 0")
 
+    def folder(self, study_name: str) -> Path:
+        """Return the folder of the results of a run; ``study_name`` is that of the study's file."""
+        return self.out / study_name / self.preset
+
     @property
     def part_name(self) -> str:
         """The name of the part, or ``"all"``."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat import bounded, files
-from moestat.bounded import DataFileError
+from moestat import files
+from moestat.bounded import DataFileError, require
 from moestat.errors import InputError, StaleError, UserError
 from moestat.runner import hdf5, manifest_file
 
@@ -24,7 +24,7 @@ BINARY = "binary"
 RANGE = "valid_range"
 """Attribute [low, high] of values that cannot lie elsewhere (shares, say), as in the CF conventions of netCDF."""
 AXES = "standing_axes"
-"""Attribute of a variable whose axes are kept in another order, for the sake of compression: their names in order."""
+"""Attribute of a variable of an older record whose axes are kept in another order: their names in order."""
 LISTS = ("notes", "problem", "set")
 UNREADABLE = (
     *(OSError, ValueError, LookupError, RuntimeError, TypeError, AttributeError, ArithmeticError, MemoryError),
@@ -66,7 +66,7 @@ def read(path: Path) -> xr.Dataset:
     if not path.exists():
         raise InputError(f"there is no {path}; run the study first")
     try:
-        bounded.require(path, hdf5.LARGEST)
+        require(path, hdf5.LARGEST)
         if altered(path):
             raise StaleError(
                 f"{path} was changed after it was written (its SHA-256 is not that of {manifest_file.NAME}); make it "
@@ -99,7 +99,7 @@ def altered(path: Path) -> bool:
 
 
 def in_order(dataset: xr.Dataset) -> xr.Dataset:
-    """Return the dataset with the axes of every variable as they stood before it was packed."""
+    """Return the dataset with the axes of every variable in their order."""
     again = {}
     for name, variable in dataset.data_vars.items():
         if AXES in variable.attrs:

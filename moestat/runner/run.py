@@ -12,16 +12,15 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
 from moestat import files, versions
-from moestat.errors import InputError, StaleError, UserError
+from moestat.errors import InputError, UserError
 from moestat.runner import begin, collect, labels, lock, manifest_file, needs, origin, pool, results, store, worker
 from moestat.runner import plan as plans
-from moestat.runner.progress import Estimate, Progress
+from moestat.runner.progress import Progress
 from moestat.runner.request import Request
 from moestat.status import Status
 from moestat.study import seal
@@ -39,13 +38,11 @@ class InterruptedRunError(UserError):
 class Result:
     """What a run left behind; ``dataset`` and ``report`` are None for one part of a study."""
 
-    request: Request
     plan: plans.Plan
-    folder: Path
     tally: dict[str, int]
+    notes: list[str] = field(default_factory=list)
     dataset: xr.Dataset | None = None
     report: Any = None
-    notes: list[str] = field(default_factory=list)
 
 
 Reporter = Callable[[Result, Mapping[str, Any]], Any]
@@ -60,45 +57,39 @@ def run(request: Request, report: Reporter | None = None) -> Result:
     """
     if request.fresh and request.part:
         raise InputError("--fresh sets everything aside, so it cannot be given to one part of a study (--part)")
-    plan = begin.make_plan(request)
+    plan = plans.of(request)
     needs.refuse_missing(plan.study_file, request)
-    root = begin.folder_of(request, plan.study_file.name)
-    device = begin.resolve_device(request.device, plan)
+    context = begin.context_of(plan)
     begin.refuse_bad_data(plan)
-    code = begin.version_of(plan)
-    if not (root / "shards").is_dir() and request.backend != "dask":  # before anything is written
+    if request.backend != "dask":
         begin.refuse_without_libraries(plan)
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        with lock.held(root, request.part_name):
-            files.clean(root)
-            return _Run(request, plan, root, device, code).result(report)
+        plan.root.mkdir(parents=True, exist_ok=True)
+        with lock.held(plan.root, request.part_name):
+            files.clean(plan.root)
+            return _Run(plan, context).result(report)
     except OSError as error:
-        raise files.disk_problem(error, root) from None
+        raise files.disk_problem(error, plan.root) from None
 
 
 class _Run:
     """A run that holds the lock of its folder."""
 
-    def __init__(self, request: Request, plan: plans.Plan, root: Path, device: str, code: Mapping[str, str]) -> None:
-        self.request, self.plan, self.root, self.code = request, plan, root, code
-        self.context = begin.context_of(request, plan, root, device)
+    def __init__(self, plan: plans.Plan, context: worker.Context) -> None:
+        self.request, self.plan, self.context, self.root = plan.request, plan, context, plan.root
         self.notes: list[str] = []
         self.shown = 0
-        self.scan = store.Scan(plan)
+        self.scan = store.Scan(plan, plan.root, context.code)
         self.progress = self._progress([])
 
     def result(self, report: Reporter | None) -> Result:
         self._look()
         if seal.read(self.root) is None or not self.scan.usable:  # the rules as they are before there are numbers
             seal.write(self.root, seal.make(self.plan.study_file.study, self.plan.preset_name))
-        tasks = self._tasks()
-        if tasks and self.request.backend != "dask":
-            begin.refuse_without_libraries(self.plan)
         self._save_manifest("running")
         try:
             with worker.cache_kept():
-                self._compute(tasks)
+                self._compute(self._tasks())
         except KeyboardInterrupt as error:
             done, total = self.progress.done, self.progress.total
             stopped = InterruptedRunError(
@@ -112,10 +103,8 @@ class _Run:
             raise UserError(f"{problem}. What is done is kept; go on with: {self.request.command()}") from None
         finally:
             files.clean(self.root)  # of workers that were killed while they wrote
-            if tasks:
-                files.flush(self.root)  # what small shards were not flushed one by one
-        self.scan = store.scan(self.root, self.plan, self.code)
-        result = Result(self.request, self.plan, self.root, self.scan.tally(), notes=self.notes)
+        self.scan = store.scan(self.root, self.plan, self.context.code)
+        result = Result(self.plan, self.scan.tally(), self.notes)
         if self.request.part is not None:
             self._save_manifest("parts")
             missing, total = result.tally["missing"], result.tally["replicates"]
@@ -123,7 +112,7 @@ class _Run:
             again = self.request.command("collect")
             self.progress.say(f"{self.request.part_name} is finished, {rest}; collect with: {again}")
         else:
-            finish(result, self.scan, self.code, report)
+            finish(result, self.scan, report)
         return result
 
     def _note(self, text: str) -> None:
@@ -131,108 +120,103 @@ class _Run:
         self.notes.append(text)
         self.progress.say(text)
 
+    def _save_manifest(self, state: str) -> None:
+        manifest_file.write_of(self.scan, state=state, notes=self.notes)
+
     def _look(self) -> None:
         """See what is there, and deal with what is stale as the request says."""
         request, root = self.request, self.root
-        if request.fresh and (paths := list(store.listing(root))):
+        if request.fresh and (paths := store.listing(root)):
             self._note(f"--fresh: {len(paths)} shards were set aside in {store.set_aside(root, paths)}")
-        self.scan = store.scan(root, self.plan, self.code)
+        self.scan = store.scan(root, self.plan, self.context.code)
         for line in self.scan.quarantined:
             self._note(f"set aside a damaged shard, to be computed again: {line}")
         if self.scan.stale and request.replace_stale:
-            old = [entry.path for entries in self.scan.stale.values() for entry in entries]
-            where, why = store.set_aside(root, old), "; ".join(store.reasons(self.scan))
+            old = [entry.path for found in self.scan.stale.values() for _, entry in found]
+            where, why = store.set_aside(root, old), "; ".join(self.scan.reasons())
             self._note(f"--replace-stale: {len(old)} shards were set aside in {where} ({why})")
             self.scan.stale = {}
-        store.refuse_stale(self.scan, root)
+        self.scan.refuse_stale()
 
     def _tasks(self) -> list[worker.Task]:
         """The blocks with missing replicates, cut down to these; of one part, if a part is asked for."""
-        done = {digest: self.scan.done(digest, retry=self.request.retry_failed) for digest in self.plan.by_digest}
+        again = store.FAILED_FOR_GOOD if self.request.retry_failed else ()
+        done = {
+            digest: {r for r, status in self.scan.done(digest).items() if status not in again}
+            for digest in self.plan.by_digest
+        }
         part, parts = self.request.part or (1, 1)
         tasks = []
-        for number, block in enumerate(self.plan.blocks()):
-            digest = block.planned.digest
-            missing = [r for r in block.replicates if not done[digest][r]]
+        for number, (planned, replicates) in enumerate(self.plan.blocks()):
+            missing = [r for r in replicates if r not in done[planned.digest]]
             if missing and number % parts == part - 1:
-                tasks.append(worker.Task(self.context, block.planned.cell, digest, missing))
+                tasks.append(worker.Task(self.context, planned.cell, missing))
         return tasks
 
     def _compute(self, tasks: list[worker.Task]) -> None:
-        cells = {task.digest: task.cell for task in tasks}.values()
+        cells = {task.cell.digest: task.cell for task in tasks}.values()
         shared = begin.prerequisites(self.plan.experiment, cells, self._note)
-        with pool.opened(self.request, self.context, len(tasks)) as workers:
-            if not workers.ready:
-                self.progress.say(f"the scheduler {self.request.scheduler} has no workers yet; waiting for the first")
-            with self._progress(tasks, len(shared), workers.jobs) as self.progress:
-                with contextlib.closing(pool.run_prepare(workers, self.context, shared, self._note)) as prepared:
-                    for _ in prepared:
-                        self.progress.share()
-                with contextlib.closing(pool.run(workers, tasks, self._note)) as outcomes:
-                    for outcome in outcomes:
-                        self._take(outcome)
+        with (
+            pool.opened(self.request, self.context, len(tasks), self.progress.say) as workers,
+            self._progress(tasks) as self.progress,
+        ):
+            if shared:
+                self.progress.say(f"{len(shared)} results that cells share come first")
+            pool.run_prepare(workers, self.context, shared, self._note)
+            with contextlib.closing(pool.run(workers, tasks, self._note)) as outcomes:
+                for outcome in outcomes:
+                    self._take(outcome)
 
-    def _progress(self, tasks: list[worker.Task], shared: int = 0, jobs: int = 1) -> Progress:
-        request = self.request
-        left: dict[str, int] = {}
-        for task in tasks:
-            left[task.digest] = left.get(task.digest, 0) + len(task.replicates)
-        estimate = Estimate(self.plan.cells, left, jobs)
-        for digest, entries in self.scan.usable.items():
-            for entry in entries:
-                estimate.learn(digest, len(entry.replicates), entry.seconds)
-        title, mine, tally = f"{self.plan.study_file.name}/{request.preset}", sum(left.values()), self.scan.tally()
-        total, failed = tally["replicates"], tally["failed"]
-        if request.part is not None:
-            title, total, failed = f"{title}/{request.part_name}", mine, 0
-        done = total - mine
-        return Progress(title, estimate, total=total, done=done, failed=failed, shared=shared, quiet=request.quiet)
+    def _progress(self, tasks: list[worker.Task]) -> Progress:
+        tally, left = self.scan.tally(), sum(len(task.replicates) for task in tasks)
+        title, total, failed = (
+            f"{self.plan.study_file.name}/{self.request.preset}",
+            tally["replicates"],
+            tally["failed"],
+        )
+        if self.request.part is not None:
+            title, total, failed = f"{title}/{self.request.part_name}", left, 0
+        return Progress(title, total=total, done=total - left, failed=failed, quiet=self.request.quiet)
 
     def _take(self, outcome: worker.Outcome) -> None:
         for replicate, status in zip(outcome.replicates, outcome.status, strict=True):
             if status == Status.RAISED and self.shown < SHOWN:  # a mistake should not wait for the end of the study
                 self.shown += 1
-                label = self.plan.by_digest[outcome.digest][0].label
+                label = self.plan.by_digest[outcome.digest][0].cell.label
                 last = "; further ones are in the results only" if self.shown == SHOWN else ""
                 self.progress.say(f"{label}, replicate {replicate} raised {outcome.messages.get(replicate, '')}{last}")
         failed = sum(s != Status.CONVERGED for s in outcome.status)
-        self.progress.add(outcome.digest, len(outcome.replicates), failed, outcome.seconds)
-        if not versions.equal(outcome.code, self.code):
-            changes = ", ".join(versions.changes(self.code, outcome.code))
-            raise StaleError(
-                "the code that computes changed while the study was running, or is another one on a worker "
-                f"({changes}); start again in a fresh process"
-            )
-
-    def _save_manifest(self, state: str) -> None:
-        known = self.root, self.request, self.plan, self.scan, self.code
-        manifest_file.write_of(*known, state=state, notes=self.notes)
+        self.progress.add(len(outcome.replicates), failed)
 
 
-def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Reporter | None = None) -> None:
+def finish(result: Result, scan: store.Scan, report: Reporter | None = None) -> None:
     """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
-    request, plan, root = result.request, result.plan, result.folder
+    plan = result.plan
     if plan.study_file.study.reads:
-        dataset = needs.dataset(plan, request)
+        dataset = needs.dataset(plan)
         result.tally = needs.tally(dataset)
     else:
         dataset, remarks = collect.collect(scan)
         result.notes.extend([*remarks, *origin.remarks(scan.used)])
         dataset = labels.attach(dataset, plan.module_name, plan.cells)
-    provenance = _provenance(result, scan, code)
+    provenance = _provenance(result, scan)
     dataset.attrs = {k: "\n".join(value) if isinstance(value, list) else value for k, value in provenance.items()}
-    extra: dict[str, Any] = {"results_sha256": results.write(root, dataset), "tally": result.tally}
-    manifest_file.write_of(root, request, plan, scan, code, state="collected", notes=result.notes, **extra)
+    extra: dict[str, Any] = {"results_sha256": results.write(scan.root, dataset), "tally": result.tally}
+    manifest_file.write_of(scan, state="collected", notes=result.notes, **extra)
     result.dataset = dataset
-    if request.report and report is not None:
+    if plan.request.report and report is not None:
         result.report = report(result, provenance)
 
 
-def _provenance(result: Result, scan: store.Scan, code: Mapping[str, str]) -> dict[str, Any]:
+def _provenance(result: Result, scan: store.Scan) -> dict[str, Any]:
     """Return the provenance of a dataset: what it is, what made it, and what is to be said about it."""
-    request, plan, study = result.request, result.plan, result.plan.study_file.study
+    request, plan, study = result.plan.request, result.plan, result.plan.study_file.study
     made = origin.versions(scan.used)  # of what computed, wherever it is collected
-    sealed = seal.read(result.folder)
+    sealed = seal.read(scan.root)
+    settings = {arm.name: dict(arm.settings) for arm in plan.arms}  # every one, but for the axes of the grid
+    for planned in plan.cells:
+        kept = planned.cell.settings.items()
+        settings[planned.cell.arm] = {key: value for key, value in kept if key not in plan.axes}
     return {
         "title": study.title,
         "study": plan.study_file.name,
@@ -242,24 +226,15 @@ def _provenance(result: Result, scan: store.Scan, code: Mapping[str, str]) -> di
         "experiment": plan.module_name,
         "seed": plan.seed,
         "command": request.command(part=False),
-        "settings": _settings(plan),
+        "settings": json.dumps(settings),
         "set": request.pairs,
         "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "versions": ", ".join(f"{name} {number}" for name, number in made.items()),
         "moestat_version": made["moestat"],
-        "code": versions.text(code),
+        "code": versions.text(scan.code),
         "rules": sealed.digest if sealed is not None else "",
         "rules_sealed": sealed.date if sealed is not None else "",
         "problem": [f"{key}={text}" for key, text in seal.problem(study, plan.preset_name).items()],
         **{f"count_{key}": value for key, value in result.tally.items()},
         "notes": list(result.notes),
     }
-
-
-def _settings(plan: plans.Plan) -> str:
-    """Return every setting of each arm, but for the axes of the grid, as JSON: arm -> key -> value."""
-    table: dict[str, dict[str, Any]] = {arm.name: dict(arm.settings) for arm in plan.arms}
-    for planned in plan.cells:
-        kept = planned.cell.settings.items()
-        table[planned.cell.arm] = {key: value for key, value in kept if key not in plan.axes}
-    return json.dumps(table)

@@ -14,10 +14,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
 from moestat import __version__, bounded, files, versions
 from moestat.errors import UserError
-from moestat.runner import origin
+from moestat.experiment import Cell
 from moestat.sentences import show
 
 MAGIC = b"moestat-shard "
@@ -79,19 +77,14 @@ class Header(BaseModel):
     replicates: list[Annotated[int, Field(ge=0, lt=2**32)]]
     status: list[int]
     provenance: dict[str, Any] = Field(alias="made")
-    attrs: dict[str, str | bool | int | float]
     arrays: list[Array]
+    attrs: dict[str, str | bool | int | float] = {}
+    """Properties of the cell in shards of an older moestat; today they are arrays like all others."""
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """Digest of the cell."""
         return hashlib.sha256(self.cell.encode()).hexdigest()
-
-
-def name(replicates: Sequence[int], code: Mapping[str, str]) -> str:
-    """Return the file name of a shard: its first and last replicate, and a hash of all of them and of the code."""
-    which = hashlib.sha256(f"{list(replicates)} {versions.digest(code)}".encode()).hexdigest()[:8]
-    return f"{replicates[0]:07d}-{replicates[-1]:07d}.{which}{SUFFIX}"
 
 
 def folder(root: Path, digest: str) -> Path:
@@ -100,40 +93,32 @@ def folder(root: Path, digest: str) -> Path:
 
 
 def encode(
-    *,
-    cell: str,
-    arm: str,
-    coords: Mapping[str, Any],
-    code: Mapping[str, str],
+    cell: Cell,
     replicates: Sequence[int],
-    status: Sequence[int],
     variables: Mapping[str, Variable],
-    attrs: Mapping[str, Any],
-    seconds: float,
-    created: float,
-    device: str,
+    code: Mapping[str, str],
+    made: Mapping[str, Any],
 ) -> bytes:
-    """Return the bytes of a shard. ``replicates`` must be increasing."""
+    """Return the bytes of a shard; ``made`` says who computed it, when, and in how many ``seconds``."""
     arrays: list[dict[str, Any]] = []
     chunks: list[bytes] = []
-    for key, variable in variables.items():
-        values, told = variable.values, {"name": key, "dims": list(variable.dims), "shape": list(variable.values.shape)}
+    for name, variable in variables.items():
+        values, told = variable.values, {"name": name, "dims": list(variable.dims), "attrs": dict(variable.attrs)}
         if values.dtype.kind in "OUT":
             told |= {"type": "text", "texts": [str(text) for text in values.ravel()]}
         else:
             values = values.astype(values.dtype.newbyteorder("<"), order="C", copy=False)
             told |= {"type": values.dtype.str}
             chunks.append(values.tobytes())
-        arrays.append(told | {"attrs": dict(variable.attrs), "coord": variable.coord})
+        arrays.append(told | {"shape": list(values.shape), "coord": variable.coord})
     header = {
-        "cell": cell,
-        "arm": arm,
-        "coords": dict(coords),
+        "cell": cell.canonical,
+        "arm": cell.arm,
+        "coords": dict(cell.coords),
         "code": dict(code),
         "replicates": list(replicates),
-        "status": [int(s) for s in status],
-        "made": {"created": created, "seconds": seconds, "device": device, "pid": os.getpid(), **origin.here()},
-        "attrs": dict(attrs),
+        "status": variables["status"].values.tolist(),
+        "made": dict(made),
         "arrays": arrays,
     }
     return sealed(b"".join([json.dumps(header, separators=(",", ":")).encode(), b"\n", *chunks]))
@@ -174,7 +159,8 @@ def decode(content: bytes) -> tuple[Header, dict[str, Variable]]:
                 offset += values.nbytes
             values = values.reshape(item.shape)
             variables[item.name] = Variable(tuple(item.dims), values, item.attrs, item.coord)
-        return header, variables
+        older = {name: np.asarray(v, object if isinstance(v, str) else None) for name, v in header.attrs.items()}
+        return header, variables | {name: Variable((), value) for name, value in older.items()}
     except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise DamagedShardError(f"its header is not that of a shard: {show(str(error))}") from None
 
@@ -194,19 +180,11 @@ def read(path: Path) -> tuple[Header, dict[str, Variable]]:
 
 
 def write(root: Path, digest: str, content: bytes, replicates: Sequence[int], code: Mapping[str, str]) -> Path:
-    """Put a shard in place below the folder of a preset and return its path.
-
-    It is flushed to the disk unless this process has just flushed another: a power cut may then cost shards that took
-    less than a second each, or leave one torn, which its checksum shows. The run flushes all of them at its end.
-    """
-    target = folder(root, digest)
-    due = files.due()
-    if not target.is_dir():
-        target.mkdir(parents=True, exist_ok=True)
-        if due:
-            files.sync_folder(target.parent)
-    path = target / name(replicates, code)
-    files.write(path, content, durable=due)
+    """Put a shard in place below the folder of a preset; its name tells what it holds, and which code computed it."""
+    which = hashlib.sha256(f"{list(replicates)} {versions.digest(code)}".encode()).hexdigest()[:8]
+    path = folder(root, digest) / f"{replicates[0]:07d}-{replicates[-1]:07d}.{which}{SUFFIX}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write(path, content, durable=False)  # what a power cut tears is told by the checksum, and computed again
     return path
 
 

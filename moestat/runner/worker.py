@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import os
 import pickle
@@ -22,21 +23,24 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from moestat import versions
+from moestat.errors import StaleError
 from moestat.experiment import Cell, code_version
-from moestat.runner import contract, experiments, shard
+from moestat.runner import contract, experiments, origin, shard
 from moestat.status import Status
 from moestat.threads import one_thread
 
 
 @dataclass(frozen=True)
 class Context:
-    """What all tasks of a run share."""
+    """What all tasks of a run share; ``code`` is the version of what is to compute."""
 
     module_name: str
     search_path: tuple[str, ...]
     root: str
     cache: str
     device: str
+    code: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -45,50 +49,45 @@ class Task:
 
     context: Context
     cell: Cell
-    digest: str
     replicates: Sequence[int]
 
     @property
     def label(self) -> str:
         """The task as it is printed."""
-        where = "".join(f", {axis} = {value}" for axis, value in self.cell.coords.items())
-        return f"arm {self.cell.arm}{where}, replicates {self.replicates[0]} to {self.replicates[-1]}"
+        return f"{self.cell.label}, replicates {self.replicates[0]} to {self.replicates[-1]}"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of a task: the status of each replicate, and what the parent must know."""
+    """What came out of a task: the status of each replicate, and the messages of some that did not converge."""
 
     digest: str
-    replicates: Sequence[int] = ()
-    status: Sequence[int] = ()
+    replicates: Sequence[int]
+    status: Sequence[int]
     messages: Mapping[int, str] = field(default_factory=dict)
-    seconds: float = 0.0
-    code: Mapping[str, str] = field(default_factory=dict)
 
 
 def compute(task: Task) -> Outcome:
     """Compute a task and write its shards; raises for what stands in the way of the disk, and no failure else."""
-    module, code = enter_process(task.context), _codes[task.context.module_name]
-    began = time.perf_counter()
+    module = enter_process(task.context)
     status: dict[int, int] = {}
     messages: dict[int, str] = {}
     waiting = [task.replicates]
     while waiting:
         piece, started = waiting.pop(), time.perf_counter()
-        variables, attrs, problem = attempt(module, task.cell, piece, task.context.device)
+        variables, problem = attempt(module, task.cell, piece, task.context.device)
         if problem and (half := len(piece) // 2):
             waiting += [piece[half:], piece[:half]]
             continue
         if problem:
             variables = contract.failed(piece, Status.RAISED, problem)
-        _store(task, piece, variables, attrs, code, time.perf_counter() - started)
-        status |= zip(piece, contract.statuses(variables), strict=True)
+        _store(task, piece, variables, time.perf_counter() - started)
+        status |= zip(piece, variables["status"].values.tolist(), strict=True)
         if "message" in variables:
             told = zip(piece, variables["message"].values, strict=True)
             messages |= {r: str(text) for r, text in told if status[r] != Status.CONVERGED}
     found, messages = [status[r] for r in task.replicates], dict(list(messages.items())[:20])
-    return Outcome(task.digest, task.replicates, found, messages, time.perf_counter() - began, code)
+    return Outcome(task.cell.digest, task.replicates, found, messages)
 
 
 def prepare(context: Context, prerequisite: dict[str, Any]) -> str:
@@ -106,10 +105,9 @@ def prepare(context: Context, prerequisite: dict[str, Any]) -> str:
 
 def record_end(task: Task, status: Status, message: str) -> Outcome:
     """Write down how these replicates ended, whose worker cannot: it died twice, or they took longer than they may."""
-    code, variables = code_version(task.context.module_name), contract.failed(task.replicates, status, message)
-    _store(task, task.replicates, variables, {}, code, 0.0)
-    messages = dict.fromkeys(task.replicates, message)
-    return Outcome(task.digest, task.replicates, contract.statuses(variables), messages, code=code)
+    _store(task, task.replicates, contract.failed(task.replicates, status, message), 0.0)
+    count = len(task.replicates)
+    return Outcome(task.cell.digest, task.replicates, [int(status)] * count, dict.fromkeys(task.replicates, message))
 
 
 def describe(error: BaseException) -> str:
@@ -121,53 +119,47 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}{': ' * bool(text)}{text}{experiments.place(error)}"
 
 
-def attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> tuple[Any, Any, str]:
-    """Compute some replicates once; return variables, attributes, and what went wrong, in a sentence.
+def attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> tuple[Any, str]:
+    """Compute some replicates once; return variables, and what went wrong, in a sentence.
 
     Nothing of the attempt is left when it returns: a second one beside what an exception keeps would lack the memory.
     """
     try:
         with one_thread():
             dataset = module.run(cell, list(replicates), device=device)
-        return *contract.check(dataset, cell, replicates), ""
+        return contract.check(dataset, cell, replicates), ""
     except KeyboardInterrupt:  # the user's; workers are not sent one
         raise
     except BaseException as error:  # what an experiment raises costs its replicate alone, whatever it is
         problem, lack = describe(error), isinstance(error, MemoryError)
     if lack:
         gc.collect()
-    return {}, {}, problem
+    return {}, problem
 
 
-def _store(task: Task, replicates: Sequence[int], variables: Any, attrs: Any, code: Any, seconds: float) -> None:
-    content = shard.encode(
-        cell=task.cell.canonical,
-        arm=task.cell.arm,
-        coords=task.cell.coords,
-        code=code,
-        replicates=replicates,
-        status=contract.statuses(variables),
-        variables=variables,
-        attrs=attrs,
-        seconds=seconds,
-        created=time.time(),
-        device=task.context.device,
-    )
-    shard.write(Path(task.context.root), task.digest, content, replicates, code)
+def _store(task: Task, replicates: Sequence[int], variables: Any, seconds: float) -> None:
+    context = task.context
+    made = {"created": time.time(), "seconds": seconds, "device": context.device, "pid": os.getpid(), **origin.here()}
+    content = shard.encode(task.cell, replicates, variables, context.code, made)
+    shard.write(Path(context.root), task.cell.digest, content, replicates, context.code)
 
 
-_codes: dict[str, dict[str, str]] = {}  # as they were when this process first used them: the disk may be newer
-_modules: dict[Context, ModuleType] = {}
+_code_of = functools.cache(code_version)  # as it was when this process first used it: the disk may be newer
 
 
 def enter_process(context: Context) -> ModuleType:
-    """Make a process fit to compute, and return the experiment's module. Cheap to repeat."""
+    """Make a process fit to compute, and return the experiment's module. Cheap to repeat.
+
+    Raises StaleError if the code of this process is not the one that the run began with.
+    """
     os.environ["MOESTAT_CACHE"] = context.cache
-    module = _modules.get(context)
-    if module is None or sys.modules.get(context.module_name) is not module:
-        experiments.extend_path(context.search_path)
-        module = _modules[context] = experiments.load(context.module_name, context.module_name)
-        _codes.setdefault(context.module_name, code_version(context.module_name))
+    experiments.extend_path(context.search_path)
+    module = experiments.load(context.module_name, context.module_name)
+    if changes := versions.changes(context.code, _code_of(context.module_name)):
+        raise StaleError(
+            "the code that computes changed while the study was running, or is another one on a worker "
+            f"({', '.join(changes)}); start again in a fresh process"
+        )
     return module
 
 

@@ -1,15 +1,14 @@
 """Propositions 1 and 2 and eq. (11) where they are stated: small sigma_0, eta_r = eta, K = Theta(N^2), M > N log N.
 
-Algorithm 1 on the data of Definition 1 with the orders that the paper assumes and **every constant 1**: N = 8, M = 64
-(3.8 N log N; all classes have an expert at the start with probability 0.998), K = 4 N (N - 1) = 224, sigma_0 = 0.3
-and 0.1, eta = eta_r = 0.02, eta_a = 0.1, L = 5, d = 32, sigma_xi = 0.5. T1 is read twice: *stated*, M / (eta
-sqrt(sigma_0)), and *proof* (Appendix D), M sqrt(sigma_0) / eta. Preset *sixteen* has N = 16, M = 128, K = 960;
-*shares* has 1000 test samples of a class, since few are at a distance from equal shares by chance alone.
+Algorithm 1 on the data of Definition 1 with the orders that the paper assumes and **every constant 1**: N = 8, M =
+64, K = 4 N (N - 1) = 224, sigma_0 = 0.3 and 0.1, eta = eta_r = 0.02, eta_a = 0.1, L = 5, d = 32, sigma_xi = 0.5. T1
+is read twice: *stated*, M / (eta sqrt(sigma_0)), and *proof* (Appendix D), M sqrt(sigma_0) / eta. Preset *shares* has
+1000 test samples of a class, since few are at a distance from equal shares by chance alone.
 
 Scores move by eta_r times a gradient of order 1 / M^2 (Lemma 12), so that over T1 steps they stay small against the
-perturbation of order 1: routing in training is near uniform, and *matched*, measured without noise, is at chance (1 /
-N). Eq. (11) is read by Definition 2: the class of an expert is that of its largest <W, v_n>. Other constants, and ten
-times the samples, are in `mot_open_constants`, routers that are faster in `mot_router_rate`.
+perturbation of order 1: routing in training is near uniform, and *matched*, measured without noise, is at chance, 1 /
+N. Eq. (11) is read by Definition 2: the class of an expert is that of its largest <W, v_n>. Other constants, and ten
+times the samples, are in `mot_open_constants`, faster routers in `mot_router_rate`.
 
 The lines are over all steps; the second figure has the projections at the end of each stage.
 """

@@ -7,7 +7,7 @@ the experts. *Linear* is the control: a logistic regression on the same pixels.
 
 **The claims on CIFAR are the paper's and have not been run**: their presets need the data (`--set data=FOLDER`) and a
 GPU. Digits and Fashion-MNIST stand in for it; a verdict on them says nothing of CIFAR. Where the linear model is not
-clearly behind, attention and experts have nothing to gain, and Figs 2 to 7 are not put to the test. Intervals are
+clearly behind, Figs 2 to 7 are not put to the test. Intervals are
 over splits, corruptions and trainings of the same images. The router is ours: it reads patches place by place, where
 the paper sums embeddings (arm *mot-sum* sums patches).
 

@@ -2,18 +2,17 @@
 
 Data of Definition 1 (N = 4, L = 5, d = 32, K = 400, sigma_xi = 0.5) and two starts of stage III. *Ideal*: what
 Propositions 1 and 2 promise, exactly: every sample at an expert of its class, W = v_n, KQ = 5 v_n v_n'. *Trained*:
-stages I and II of Algorithm 1 (M = 8, sigma_0 = 3, eta_r = 10^5 eta: ours, at the paper's rates routing stays at
-chance). The rival of Section 5.2 has two heads, 16 shared ReLU neurons and no router. All sizes and rates are ours,
-and untuned (`mot_stage3_tuned` tunes them).
+stages I and II of Algorithm 1 (M = 8, sigma_0 = 3, eta_r = 10^5 eta). The rival of Section 5.2 has two heads, 16
+shared ReLU neurons and no router. All sizes and rates are ours, and untuned (`mot_stage3_tuned` tunes them).
 
 *aic_gain* is the AIC of the geometric law less that of the power law over the last two decades; its sign over
 replicates is judged. *last_slope* is the exponent of the last decade, *time_exponent* b in T = C eps^-b: 0 for
 log(1/eps), 1 for 1/t.
 
-**Why it cannot be otherwise.** A step of eq. (10) moves the weights by at most the rate times the largest summed
-token times the loss: a geometric loss, whose sum is finite, would leave them bounded and the loss above a constant.
-The proof (Appendix F) takes Lemma 16's upper bound of the gradient for a lower one. Steps of constant length, as in
-stage I, do give a geometric loss, in every model.
+**Why it cannot be otherwise.** A step of eq. (10) moves the weights by at most a multiple of the loss: a geometric
+loss, whose sum is finite, would leave them bounded and the loss above a constant. The proof (Appendix F) takes Lemma
+16's upper bound of the gradient for a lower one. Steps of constant length, as in stage I, do give a geometric loss,
+in every model.
 """
 
 from moestat import Study

@@ -1,9 +1,8 @@
 """Stage III with the rates of all models tuned by one sweep (mixture-of-transformers, Section 5.2).
 
-The models, data and stages I and II of `mot_stage3_rate` (N = 4, L = 5, d = 32, K = 400, sigma_xi = 0.5; M = 8
-experts, or two heads and 16 neurons), and equally many steps of gradient descent in stage III at each rate of one
-sweep. One rate for eight experts of 32 weights and for a network of 1024 is no comparison; the best of a sweep on
-both sides is.
+The models, data and stages I and II of `mot_stage3_rate` (M = 8 experts, or two heads and 16 neurons), and equally
+many steps of gradient descent in stage III at each rate of one sweep. One rate for eight experts of 32 weights and
+for a network of 1024 is no comparison; the best of a sweep on both sides is.
 
 The best rate of a model has the lowest mean log of what is compared. It is chosen on the odd replicates for the even
 ones and the other way round. Where it is at an end of the sweep, nothing is decided that a better rate beyond could
@@ -11,9 +10,8 @@ turn.
 
 The stages I and II reached here leave 40 % of the samples at an expert of another class, and Section 5.2 presupposes
 experts that see one class. Preset *promised* starts from what the propositions promise: *specialised*, class-pure
-routing and W = v_n (Proposition 1), with a stage II of its own; *ideal*, aligned attention as well (Proposition 2);
-against the multi-head transformer after its own stages. `heads-test` is what becomes of the lead after the stages
-reached here.
+routing and W = v_n (Proposition 1), with a stage II of its own; *ideal*, aligned attention as well (Proposition 2).
+`heads-test` is what becomes of the lead after the stages reached here.
 """
 
 from moestat import Study

@@ -2,16 +2,15 @@
 
 Algorithm 1 on the data of Definition 1 (L = 5, d = 32, sigma_xi = 0.5), one scale at a time from N = 4, M = 16, K =
 400, sigma_0 = 0.3, eta = 0.001, eta_r = 10^5 eta, eta_a = 20; by N with M = 32 and K = 8 N (N - 1), and stage II
-besides from what Proposition 1 promises (W = v_n, every sample at an expert of its class), which alone judges
-Proposition 2.
+besides from what Proposition 1 promises, which alone judges Proposition 2. All levels, sizes and rates are ours.
 
-Stage II has done its work at p(v_n, v_n) = 0.3, 1.5 times uniform; stage I at a mean gap of 0.35 sqrt(sigma_0), the
-order that Proposition 1 promises. A run that does not get there is **censored**, not left out: medians count it as
-longer than all others. Exponents are those of the medians, bootstrapped over replicates. Proposition 2 gives an upper
-bound, 1 / N, and is judged as such: a time that falls faster is no fault. All levels, sizes and rates are ours.
+Stage II has done its work at p(v_n, v_n) = 0.3, 1.5 times uniform; stage I at a mean gap of 0.35 sqrt(sigma_0). A run
+that does not get there is **censored**, not left out: medians count it as longer than all others. Exponents are those
+of the medians, bootstrapped over replicates. The bound of Proposition 2 is judged as one: a time that falls faster
+than 1 / N is no fault.
 
-The 1 / N of the bound comes from a sum over samples in the proof of Lemma 14; the loss (7) is a mean over all K, of
-which an expert has the share 1 / M whatever N is.
+The 1 / N comes from a sum over samples in the proof of Lemma 14; the loss (7) is a mean over all K, of which an
+expert has the share 1 / M whatever N is.
 """
 
 from moestat import Study

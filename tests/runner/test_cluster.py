@@ -11,7 +11,7 @@ import time
 import pytest
 from machine import command, environment, finished, inside, results, write_study
 
-from moestat.runner import pool
+from moestat.runner import cluster as clusters
 from moestat.status import Status
 
 pytest.importorskip("distributed")
@@ -41,19 +41,10 @@ def cluster(tmp_path, request):
     options = ("--scheduler-file", where, "--no-dashboard")
     start("distributed.cli.dask_scheduler", "--port", 0, "--host", "127.0.0.1", *options)
     end = time.monotonic() + 60
-    while not where.exists() and time.monotonic() < end:
+    while not (where.exists() and where.read_text()) and time.monotonic() < end:
         time.sleep(0.1)
     address = json.loads(where.read_text())["address"]
-    worker = (
-        "--nthreads",
-        1,
-        option,
-        "--no-dashboard",
-        "--host",
-        "127.0.0.1",
-        "--memory-limit",
-        0,
-    )
+    worker = ("--nthreads", 1, option, "--no-dashboard", "--host", "127.0.0.1", "--memory-limit", 0)
     workers = [start("distributed.cli.dask_worker", address, *worker) for _ in range(number)]
     yield address, workers, processes[0]
     for process in processes:
@@ -130,17 +121,14 @@ def test_a_block_that_kills_every_worker_is_recorded_and_the_rest_goes_on(tmp_pa
     words = (study, "--out", tmp_path, "--backend", "dask", "--scheduler", address, "--no-report")
     run = subprocess.run(command(*words), env=environment(), capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
-    assert (
-        "24 of 24 replicates, 2 failed" in run.stdout
-        and "recorded as failed (" in run.stderr
-        and "arm median" in run.stderr
-    )
+    assert "24 of 24 replicates, 2 failed" in run.stdout
+    assert "recorded as failed (" in run.stderr and "arm median" in run.stderr
     status = results(tmp_path)["status"].values
     assert (status[0] == 0).all() and (status[1, :, 4] == Status.WORKER_DIED).all() and (status != 0).sum() == 2
 
 
 def test_a_scheduler_that_is_not_there_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(pool, "PATIENCE", "1s")
+    monkeypatch.setattr(clusters, "PATIENCE", "1s")
     study = write_study(tmp_path)
     words = (study, "--out", tmp_path, "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9", "--no-report")
     code, _, err = inside(*words)

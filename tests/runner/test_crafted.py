@@ -12,15 +12,6 @@ from machine import command, environment, inside, results, write_study
 
 from moestat import cache
 
-
-@pytest.fixture(scope="module")
-def computed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("crafted")
-    study = write_study(folder, replicates=2)
-    assert inside(study, "--out", folder, "--jobs", 1, "--no-report", "--quiet")[0] == 0
-    return study, folder
-
-
 # --- the cache -----------------------------------------------------------------------------------------------------
 
 

@@ -44,13 +44,6 @@ def test_fewer_are_a_view_of_what_is_there(tmp_path, run):
     assert run(replicates=9) == 0, "what is not asked for is kept"
 
 
-def test_the_command_line_grows_a_study_too(tmp_path, run):
-    run()
-    assert run("--replicates", 8) == 8
-    assert run("--replicates", 8, "--set", "n=[10, 40, 90]") == 16
-    assert results(tmp_path)["n"].values.tolist() == [10, 40, 90]
-
-
 def test_a_renamed_arm_keeps_its_results(tmp_path, run):
     run()
     path = write_study(tmp_path)

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-import moestat
 from moestat.runner import labels, plan
 from moestat.runner.results import within_range
 from moestat.study import load
 
-EXPERT_COUNT = "studies.expert_count.parts.expert_count"
 REGRESSION = "studies.sigmoid_attention.parts.regression"
 GAUSSIAN = "studies.demystifying_softmax.parts.softmax_gaussian"
 
@@ -34,17 +32,6 @@ def test_coordinates_of_atoms_are_labels_where_all_cells_agree():
     assert ds["theta"].attrs["long_name"] == "fitted parameters"
 
 
-def test_arms_with_other_scores_have_names_of_their_own():
-    made = plan.make(load.read("partial_quadratic"), "quick")
-    widest = max(cell.cell.settings["d"] for cell in made.cells)
-    size = 2 + 2 * widest + widest * (widest + 1) // 2
-    ds = labels.attach(results(made, size), REGRESSION, made.cells)
-    assert "coordinate" not in ds.coords and ds["coordinate_name"].dims == ("arm", "coordinate")
-    rows = {tuple(name for name in row if name) for row in ds["coordinate_name"].values}
-    assert {row[:2] for row in rows} == {("c", "b1"), ("c", "A11")}, "with and without the linear part of the score"
-    assert all(row[-1] == "beta" for row in rows)
-
-
 def test_variables_say_what_they_are_and_what_an_experiment_says_itself_stays():
     made = plan.make(load.read("sigmoid_vs_softmax"), "quick")
     ds = results(made, 12)
@@ -64,44 +51,25 @@ def test_an_experiment_of_ones_own_gets_the_common_names_alone(tmp_path, monkeyp
     assert ds["status"].attrs["long_name"]
 
 
-def test_shares_have_a_range_and_their_intervals_stay_in_it():
-    made = plan.make(load.read("task_routing"), "quick")
-    dims = ("arm", "tasks", "experts", "replicate")
-    grid = {"arm": [arm.name for arm in made.arms]} | {axis: list(values) for axis, values in made.axes.items()}
-    ds = xr.Dataset({"accuracy": (dims, np.ones((3, 1, 1, 3))), "train_loss": (dims, np.ones((3, 1, 1, 3)))}, grid)
-    ds = labels.attach(ds, "studies.task_routing.parts.task_training", made.cells)
-    assert ds["accuracy"].attrs["valid_range"] == [0.0, 1.0]
-    assert "valid_range" not in ds["train_loss"].attrs
-    low, high = within_range(ds["accuracy"], np.array([-0.1, 0.9]), np.array([0.3, 1.2]))
-    assert low.tolist() == [0.0, 0.9] and high.tolist() == [0.3, 1.0]
-    assert within_range(ds["train_loss"], -1.0, 2.0) == (-1.0, 2.0)
+@pytest.mark.parametrize(
+    ("module", "name", "sizes", "ends"),
+    [
+        ("task_routing.parts.task_training", "accuracy", {}, [0.0, 1.0]),
+        ("task_routing.parts.task_training", "train_loss", {}, None),
+        ("mixture_of_transformers.parts.mot", "covered", {"class": 4}, [0.0, 4.0]),
+        ("mixture_of_transformers.parts.mot", "covered", {}, [0.0, np.inf]),  # without the dimension the end is open
+        ("expert_count.parts.expert_count", "entropy", {"cluster": 4}, [0.0, np.log(4)]),
+    ],
+)
+def test_shares_counts_and_entropies_have_a_range(module, name, sizes, ends):
+    ds = xr.Dataset({name: ("replicate", np.ones(3))}, {dim: range(size) for dim, size in sizes.items()})
+    assert labels.described(ds, f"studies.{module}")[name].attrs.get("valid_range") == ends
 
 
-def test_a_count_is_at_most_the_length_of_its_dimension_and_an_experiment_has_ranges_of_its_own():
-    package = "studies.mixture_of_transformers.parts"
-    ds = xr.Dataset(
-        {"covered": ("replicate", np.ones(3)), "test_error": ("replicate", np.ones(3))}, {"class": range(4)}
-    )
-    found = labels.attach(ds, f"{package}.mot", [])
-    assert found["covered"].attrs["valid_range"] == [0.0, 4.0] and found["test_error"].attrs["valid_range"] == [
-        0.0,
-        1.0,
-    ]
-    bare = ds.drop_vars("class").map(lambda array: array.copy(), keep_attrs=False)
-    found = labels.attach(bare.copy(deep=True), f"{package}.mot", [])
-    assert found["covered"].attrs["valid_range"] == [0.0, np.inf], "without the dimension the end is open"
-    found = labels.attach(bare, f"{package}.mot_text", [])
-    assert found["test_error"].attrs["valid_range"] == [0.0, np.inf], "a regression's error may exceed 1"
-
-
-def test_an_entropy_is_at_most_the_logarithm_and_a_record_has_the_ranges_of_today():
-    ds = xr.Dataset({"entropy": ("replicate", np.ones(3))}, {"cluster": range(4)}, {"experiment": EXPERT_COUNT})
-    ds["entropy"].attrs["valid_range"] = np.array([0.0, np.inf])  # what an older table knew
-    assert labels.described(ds)["entropy"].attrs["valid_range"] == [0.0, np.log(4)]
-    ds["entropy"].attrs["valid_range"] = [0.5, 1.0]  # what the experiment says itself is not widened
-    assert labels.described(ds)["entropy"].attrs["valid_range"] == [0.5, 1.0]
-
-
-@pytest.mark.parametrize(("name", "ends"), [("ratio", [0.0, np.inf]), ("least_wins", [0.0, 1.0])])
-def test_loading_a_record_gives_its_variables_their_ranges(name, ends):
-    assert moestat.load("competition_bound")[name].attrs["valid_range"] == ends
+def test_intervals_stay_in_the_range_and_what_an_experiment_says_itself_is_not_widened():
+    ds = xr.Dataset({"accuracy": ("replicate", np.ones(3), {"valid_range": [0.5, 1.0]})})
+    found = labels.described(ds, "studies.task_routing.parts.task_training")["accuracy"]
+    assert found.attrs["valid_range"] == [0.5, 1.0]
+    low, high = within_range(found, np.array([0.4, 0.9]), np.array([0.6, 1.2]))
+    assert low.tolist() == [0.5, 0.9] and high.tolist() == [0.6, 1.0]
+    assert within_range(xr.DataArray(0.0), -1.0, 2.0) == (-1.0, 2.0)

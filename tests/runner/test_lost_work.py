@@ -119,12 +119,12 @@ class Blaming(pool.Here):
         for argument in arguments:
             task = argument[0]
             alone = len(arguments) == 1
-            yield worker.Outcome(task.digest, task.replicates, [0]) if alone else pool.Lost(argument, "4 died")
+            yield worker.Outcome(task.cell.digest, task.replicates, [0]) if alone else pool.Lost(argument, "4 died")
 
 
 def test_who_was_only_beside_a_death_is_tried_alone_before_it_is_recorded(tmp_path):
-    context = worker.Context("toy", (), str(tmp_path), "", "cpu")
-    tasks = [worker.Task(context, Cell("toy", 1, "mean", {}, {}), "d" * 64, [2 * n, 2 * n + 1]) for n in range(2)]
+    context = worker.Context("toy", (), str(tmp_path), "", "cpu", {})
+    tasks = [worker.Task(context, Cell("toy", 1, "mean", {}, {}), [2 * n, 2 * n + 1]) for n in range(2)]
     blaming = Blaming()
     outcomes = list(pool.run(blaming, tasks, lambda text: None))
     assert sorted(tuple(outcome.replicates) for outcome in outcomes) == [(0,), (1,), (2,), (3,)]

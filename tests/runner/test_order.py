@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from machine import inside, logged, results, shards, write_study
+from machine import inside, results, shards, write_study
 
 from moestat.runner import run as run_module
 
@@ -68,15 +68,6 @@ def test_parts_that_are_merged_by_collect(tmp_path, expected):
     code, out, err = inside("collect", study, "--out", tmp_path, "--no-report")
     assert code == 0, err
     assert results(tmp_path).identical(expected)
-
-
-def test_parts_are_disjoint_and_complete(tmp_path, monkeypatch):
-    study = write_study(tmp_path, replicates=5, block=2)
-    monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
-    for part in range(1, 5):
-        inside(study, "--out", tmp_path, "--part", f"{part}/4", "--jobs", 1, "--no-report", "--quiet")
-    done = logged(tmp_path / "log")
-    assert len(done) == len(set(done)) == 4 * 5
 
 
 def test_the_computation_has_one_thread_everywhere(tmp_path):

@@ -22,12 +22,9 @@ class Entry:
 
 
 def remade(path, **changes) -> None:
-    """Give a shard another origin (None: take it away)."""
+    """Give a shard another origin."""
 
-    def change(raw, variables):
-        raw["made"] = {key: value for key, value in (raw["made"] | changes).items() if value is not None}
-
-    rewrite(path, change)
+    rewrite(path, lambda made, variables: made.update(changes))
 
 
 def test_a_shard_names_the_machine_and_the_kernels_that_computed_it(tmp_path):

@@ -8,8 +8,8 @@ import xarray as xr
 from machine import inside, rewrite, shards, write_study
 
 from moestat.runner import labels
-from moestat.runner.difference import difference, relative
-from moestat.runner.replay import within_spread
+from moestat.runner.difference import close, difference
+from moestat.runner.replay import SPREAD, _spread
 from moestat.runner.shard import Variable
 
 
@@ -64,8 +64,8 @@ def test_a_stored_replicate_that_differs_is_told_with_both_machines_and_the_size
     study = write_study(tmp_path, replicates=1)
     inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
 
-    def change(raw, variables):
-        raw["made"]["blas"] = ["openblas 0.1 Zen"]
+    def change(made, variables):
+        made["blas"] = ["openblas 0.1 Zen"]
         variables["error"] = Variable(("replicate",), variables["error"].values + 1e-9)
 
     for path in shards(tmp_path):
@@ -77,10 +77,6 @@ def test_a_stored_replicate_that_differs_is_told_with_both_machines_and_the_size
 
 
 # --- how far two results are apart ---------------------------------------------------------------------------------
-
-
-def pair(old, new):
-    return Variable((), np.asarray(old)), Variable((), np.asarray(new))
 
 
 @pytest.mark.parametrize(
@@ -96,35 +92,33 @@ def pair(old, new):
     ],
 )
 def test_a_difference_is_told(old, new, told):
-    found = difference(*pair(old, new))
+    found = difference(np.asarray(old), np.asarray(new))
     assert told in found if told else not found
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "resolved", "apart"),
+    ("old", "new", "resolved", "near"),
     [
-        (1.0, 1.001, (0.0, np.inf), 0.001 / 1.001),
-        (3e-17, 1e-16, (1e-14, np.inf), 0.0),
-        (2e12, 5e11, (0.0, 1e10), 0.0),
-        (np.nan, 1.0, (0.0, np.inf), np.inf),
-        ("a", "b", (0.0, np.inf), np.inf),
+        (1.0, 1.001, (0.0, np.inf), False),
+        (1.0, 1.0 + 1e-7, (0.0, np.inf), True),
+        (3e-17, 1e-16, (1e-14, np.inf), True),
+        (2e12, 5e11, (0.0, 1e10), True),
+        (np.nan, 1.0, (0.0, np.inf), False),
+        (True, False, (0.0, np.inf), False),
+        ("a", "b", (0.0, np.inf), False),
     ],
 )
-def test_what_cannot_be_told_apart_is_no_difference(old, new, resolved, apart):
-    assert relative(*pair(old, new), resolved) == pytest.approx(apart)
+def test_what_cannot_be_told_apart_is_close(old, new, resolved, near):
+    assert close(np.asarray(old), np.asarray(new), resolved) is near
 
 
-def test_a_hundredth_of_the_spread_moves_nothing():
-    stored = xr.DataArray(np.array([1.0, 2.0, 3.0, np.nan]), dims="replicate")
-    spread = np.std([1.0, 2.0, 3.0])
+def test_a_hundredth_of_the_spread_of_each_place_moves_nothing():
+    stored = xr.DataArray([[1.0, 1.0], [2.0, 1.0], [3.0, 1.0], [np.nan, 1.0]], dims=("replicate", "eps"))
+    apart, spread = SPREAD * _spread(stored), np.std([1.0, 2.0, 3.0])
     for step, near in ((0.009, True), (0.011, False)):
-        assert within_spread(pair(2.0, 2.0 + step * spread), stored, (0.0, np.inf)) is near
-    assert not within_spread(pair(2.0, np.nan), stored, (0.0, np.inf))
-    assert not within_spread(pair(2.0, 2.001), stored[:2], (0.0, np.inf)), "two replicates tell no spread"
-    assert not within_spread(pair(True, False), stored > 1, (0.0, np.inf)), "truth values are equal or are not"
-    each = xr.DataArray([[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]], dims=("replicate", "eps"))
-    assert within_spread(pair([2.0, 1.0], [2.001, 1.0]), each, (0.0, np.inf))
-    assert not within_spread(pair([2.0, 1.0], [2.0, 1.001]), each, (0.0, np.inf)), "the spread is that of each place"
+        assert close(np.array([2.0, 1.0]), np.array([2.0 + step * spread, 1.0]), apart=apart) is near
+    assert not close(np.array([2.0, 1.0]), np.array([2.0, 1.001]), apart=apart)
+    assert not _spread(stored[:2]).any(), "two replicates tell no spread"
 
 
 def test_variables_say_what_they_can_tell_apart():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import numpy as np
 import pytest
 from machine import inside, results, shards, write_study
 
+from moestat.experiment import Cell
 from moestat.runner import shard
 
 VALUES = {
@@ -15,19 +17,8 @@ VALUES = {
     "loss": shard.Variable(("replicate", "step"), np.arange(6.0).reshape(3, 2)),
     "message": shard.Variable(("replicate",), np.array(["", "é", "a\nb"], dtype=object)),
 }
-CONTENT = shard.encode(
-    cell='{"seed":1,"settings":{}}',
-    arm="x",
-    coords={"n": 10},
-    code={"toy": "abc"},
-    replicates=range(3, 6),
-    status=[0, 0, 0],
-    variables=VALUES,
-    attrs={"policy": "near"},
-    seconds=0.5,
-    created=0.0,
-    device="cpu",
-)
+CELL = Cell("toy", 1, "x", {"n": 10}, {})
+CONTENT = shard.encode(CELL, range(3, 6), VALUES, {"toy": "abc"}, {"seconds": 0.5})
 
 
 def run(study, out, *words):
@@ -49,9 +40,16 @@ def computed(tmp_path_factory):
 
 def test_a_shard_gives_back_what_it_was_given():
     header, variables = shard.decode(CONTENT)
-    assert header.replicates == [3, 4, 5] and header.attrs == {"policy": "near"} and header.coords == {"n": 10}
+    assert header.replicates == [3, 4, 5] and header.coords == {"n": 10}
     assert variables["loss"].values.tolist() == [[0, 1], [2, 3], [4, 5]]
     assert variables["message"].values.tolist() == ["", "é", "a\nb"]
+
+
+def test_the_attributes_of_an_older_shard_are_variables():
+    head, payload = CONTENT.split(b"\n", 1)[1].split(b"\n", 1)
+    older = json.dumps(json.loads(head) | {"attrs": {"policy": "near", "size": 2}}).encode()
+    _, variables = shard.decode(shard.sealed(older + b"\n" + payload))
+    assert variables["policy"].values.item() == "near" and variables["size"].values.item() == 2
 
 
 def test_no_part_of_a_shard_is_one_and_none_with_a_flipped_bit():

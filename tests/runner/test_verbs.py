@@ -12,10 +12,9 @@ import pytest
 from machine import inside, results, write_study
 
 import moestat
-from moestat import cli_options
 from moestat.errors import InputError
 from moestat.report import variables
-from moestat.runner import experiments, labels, settings_table
+from moestat.runner import experiments, labels
 from moestat.study import load
 
 GRID = "n = [10, 20, 40, 100, 160]"
@@ -39,8 +38,8 @@ def test_a_new_study_plans_and_is_never_overwritten(tmp_path, monkeypatch):
 def test_every_setting_and_variable_of_every_experiment_is_explained():
     common = set(labels.texts_of(""))
     for name in experiments.own_experiments():
-        about, rows = settings_table.of_experiment(name)
-        assert about == settings_table.about(name) != "", name
+        about, rows = experiments.described(name)
+        assert about == experiments.about(name) != "", name
         assert [row.key for row in rows if not row.meaning or not row.kind] == [], name
         assert [row for row in variables.of_experiment(name) if row.name not in common and row.meaning], name
 
@@ -60,21 +59,6 @@ def test_the_settings_and_variables_of_an_experiment_are_listed(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parent)
     own = " ".join(inside("settings", "toy")[1].split())
     assert "kind" in own and "those that its run() puts into the dataset" in own, "an experiment of one's own"
-
-
-@pytest.mark.parametrize(("script", "shown"), [("/bin/moestat", "moestat"), ("__main__.py", "python -m moestat.study")])
-def test_the_help_is_one_screen_and_says_the_name_it_was_called_by(script, shown, monkeypatch):
-    monkeypatch.setattr(sys, "argv", [script])
-    monkeypatch.setenv("COLUMNS", "80")
-    told = cli_options.parser().format_help()
-    assert told.startswith(f"usage: {shown} STUDY [options]") and len(told.splitlines()) <= 55
-    assert all(f"    {verb} " in told for verb in cli_options.VERBS)
-
-
-@pytest.mark.parametrize(("word", "meant"), [("statsu", "status")])
-def test_a_misspelt_subcommand_is_named(word, meant):
-    code, _, err = inside(word, "anything")
-    assert code == 2 and f"did you mean the subcommand {meant!r}?" in err and len(err.splitlines()) == 1
 
 
 def test_runs_are_merged_by_what_they_are(tmp_path):

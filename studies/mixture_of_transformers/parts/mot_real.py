@@ -20,6 +20,7 @@ from moestat.data_file import with_digest
 from moestat.experiment import Cell, SettingsModel, assemble, require_torch
 from moestat.losses import routing
 from moestat.replicates import Streams, steps
+from moestat.status import Status
 from moestat.threads import one_thread
 
 if TYPE_CHECKING:
@@ -148,6 +149,9 @@ def _replicate(settings: MixtureSettings, streams: Streams, posed: Problem, devi
     with np.errstate(invalid="ignore"):
         shares = (counts / counts.sum(axis=0)).T  # a class without a test sample has no share
     error = course["test_error"]
+    ended = steps(course, settings.epochs * -(-len(training) // settings.batch))
+    if ended["status"] == Status.CONVERGED:
+        ended["message"] = f"The training ran its {settings.epochs} epochs."
     return {
         **course,
         "error": error[-1],
@@ -156,7 +160,7 @@ def _replicate(settings: MixtureSettings, streams: Streams, posed: Problem, devi
         "experts_used": 2.0 ** routing.usage_entropy(counts[:, occurs]),
         "mutual_information": routing.mutual_information(counts[:, occurs]),
         "top_share": routing.top_share(counts[:, occurs]),
-        **steps(course, settings.epochs * -(-len(training) // settings.batch)),
+        **ended,
     }
 
 

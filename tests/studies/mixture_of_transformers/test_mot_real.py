@@ -12,6 +12,7 @@ from moestat.bounded import DataFileError
 from moestat.status import Status
 from moestat.training.labelled_text import LabelledTextError
 from studies.mixture_of_transformers.parts import mot_images, mot_real, mot_text
+from studies.mixture_of_transformers.parts.text_ids import PAD, UNKNOWN, WordIds, words
 
 torch = pytest.importorskip("torch")
 
@@ -40,10 +41,11 @@ def test_arms_see_the_same_texts_and_replicates_others():
         assert not np.array_equal(here[part], other[part])
 
 
-def test_reviews_are_routed_by_topic():
-    found = run(mot_text, **TEXTS | {"model": "shared_attention"})
-    assert found["class"].values.tolist() == ["book", "car", "food", "hotel"]
-    assert found["status"].item() == Status.CONVERGED and 0 < found["error"].item() < 1
+def test_words_and_ids():
+    assert words("Don't stop, NOW!") == ["don't", "stop", ",", "now", "!"]
+    ids = WordIds(["b a b", "a b c"], size=4)
+    assert ids.ids == {"b": 2, "a": 3} and ids.size == 4
+    assert ids(["a b zzz", "b", "a a a a a"], 4).tolist() == [[3, 2, UNKNOWN, PAD], [2, 0, 0, 0], [3, 3, 3, 3]]
 
 
 def test_the_control_is_linear_in_the_pixels_and_in_the_counts_of_words():
