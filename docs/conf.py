@@ -16,7 +16,6 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(HERE))
 
-import scale_table  # noqa: E402
 import settings_tables  # noqa: E402
 
 import moestat  # noqa: E402
@@ -48,10 +47,11 @@ for notebook in sorted((ROOT / "studies" / "notebooks").glob("*.ipynb")):
     shutil.copy(notebook, notebooks)
 (HERE / "_made").mkdir(exist_ok=True)
 (HERE / "_made" / "settings.md").write_text(settings_tables.page(), encoding="utf-8")
-(HERE / "_made" / "scale.md").write_text(scale_table.page(), encoding="utf-8")
-(HERE / "_made" / "missing.md").write_text(scale_table.missing(), encoding="utf-8")
-(HERE / "_made" / "costs.md").write_text(scale_table.costs(), encoding="utf-8")
 exclude_patterns.append("_made")
+(HERE / "papers").mkdir(exist_ok=True)
+for page in ROOT.glob("studies/*/README.md"):
+    text = page.read_text(encoding="utf-8").replace("](../../docs/", "](../")
+    (HERE / "papers" / f"{page.parent.name}.md").write_text(text, encoding="utf-8")
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3

@@ -12,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 from moestat.claims.verdicts import written
-from moestat.report import stored_runs
+from moestat.report import ledger
 from moestat.rounding import estimate
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +37,7 @@ PLACE = re.compile(r"(<!-- record: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
 
 def kept(preset: str, claim: str) -> dict[str, str]:
     """Return a claim of a record, as it was judged."""
-    rows = stored_runs.read_claims(RECORDS / preset / "claims.csv") or []
+    rows = ledger.read_claims(RECORDS / preset / "claims.csv") or []
     return next(row for row in rows if row["claim"] == claim)
 
 

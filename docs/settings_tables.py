@@ -16,9 +16,9 @@ def page() -> str:
         ]
         head = ["| setting | type | default | allowed | meaning |", "| --- | --- | --- | --- | --- |"]
         parts.append("\n".join([*head, *lines]))
-        lines = [f"| `{row.name}` | {_plain(row.words)} |" for row in variables.of_experiment(name)]
+        lines = [f"| `{key}` | {_plain(words)} |" for key, words in variables.of_experiment(name).items()]
         parts.append("\n".join(["| variable | meaning |", "| --- | --- |", *lines]))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, _plain(variables.common())]) + "\n"
 
 
 def _code(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -36,10 +35,10 @@ def listing(arguments: argparse.Namespace) -> None:
 
 def claims(arguments: argparse.Namespace) -> None:
     """Print the ledger, or write it: of all studies, or of what a word means (a study, a paper, an id, a place)."""
-    from moestat.report import csv_text, html, ledger
+    from moestat.report import csv_text, ledger
     from moestat.study import load, lookup
 
-    out, word, paths = arguments.out, arguments.study, known(arguments.paper)
+    word, paths = arguments.study, known(arguments.paper)
     if word:
         studies = lookup.chosen(word, paths)
     elif arguments.write:  # one that cannot be read is an error, as its claims would be lost
@@ -47,25 +46,23 @@ def claims(arguments: argparse.Namespace) -> None:
     else:
         studies = lookup.readable(paths)
     if arguments.write:
-        table = ledger.ledger(out, studies)
-        forms = {".html": lambda: html.ledger(table), ".csv": lambda: csv_text.dump(table)}
+        table = ledger.ledger(arguments.out, studies)
+        forms = {".html": lambda: ledger.page(table), ".csv": lambda: csv_text.dump(table)}
         return _write(arguments.write, forms, ledger.title(table))
-    show(out, studies)
-    if word and (said := lookup.papers(word, studies)):
-        print(said)
-    return print(f"One claim: {called()} claim ID{_where(out)}; as a page: {called()} --claims --write FILE.html")
+    show(arguments.out, studies, word)
+    return print(f"One claim: {called()} claim ID; as a page: {called()} --claims --write FILE.html")
 
 
-def show(out: Path, studies: Mapping[str, Study], *, first: str = "") -> None:
-    """Print the ledger: what was run with the preset ``first``, else the run that says most."""
+def show(out: Path, studies: Mapping[str, Study], word: str = "") -> None:
+    """Print the ledger of some studies, those that a word means."""
     from rich.console import Console
 
-    from moestat.report import items, ledger
+    from moestat.report import ledger
+    from moestat.study import lookup
 
-    table = ledger.ledger(out, studies, first=first)
-    Console().print(ledger.rich(table))
-    for line in items.sentences(table):
-        print(line)
+    Console().print(ledger.rich(ledger.ledger(out, studies)))
+    if word and (said := lookup.papers(word, studies)):
+        print(said)
 
 
 def items(arguments: argparse.Namespace) -> None:
@@ -80,16 +77,15 @@ def items(arguments: argparse.Namespace) -> None:
     rows = ledger.ledger(arguments.out, studies).to_dict("records")
     found = []
     for paper in sorted({study.paper for study in studies.values()}):
-        listed = contents.read(paper) or contents.of_sources(
-            paper, {name: study for name, study in studies.items() if study.paper == paper}
-        )
+        mine = {name: study for name, study in studies.items() if study.paper == paper}
+        listed = contents.read(paper) or contents.of_sources(paper, mine)
         found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])))
     if arguments.write:
-        titles = "; ".join(listed.paper for listed, _ in found)
+        titles = "; ".join(listed.name for listed, _ in found)
         return _write(arguments.write, {".md": lambda: paper_items.page(found)}, titles)
     for listed, parts in found:
         Console().print(paper_items.rich(parts, listed.title))
-    return print(f"Claims: {called()} --claims {arguments.paper or 'PAPER'}{_where(arguments.out)}")
+    return print(f"Claims: {called()} --claims {arguments.paper or 'PAPER'}")
 
 
 def claim(arguments: argparse.Namespace) -> None:
@@ -99,17 +95,20 @@ def claim(arguments: argparse.Namespace) -> None:
     from moestat.report import ledger
     from moestat.study import lookup
 
-    out, word = arguments.out, arguments.claim
-    places = lookup.all_of(word, known(None))
-    if len(places) == 1:
-        shown, decided = ledger.card(out, places[0].name, places[0].study, places[0].claim)
+    word, studies = arguments.claim, lookup.chosen(arguments.claim, known(None))
+    found = [(name, study, claim) for name, study in studies.items() for claim in study.claims]
+    names = [f"{name}:{claim.id}" for name, _, claim in found]
+    if not found:
+        raise InputError(f"{word} makes no claim")
+    if len(found) > 1 and all(claim.id == word for *_, claim in found):
+        told = f"the claim {word!r} is in {len(found)} studies; name one of them"
+        raise InputError(f"{told}: {', '.join(names)}")
+    if len(found) == 1:
+        shown, decided = ledger.card(arguments.out, *found[0])
         Console().print(shown)
         return print(f"\n{decided}")  # a command is not broken
-    studies = lookup.by_study(places)
-    show(out, studies)
-    if said := lookup.papers(word, studies):
-        print(said)
-    return print(f"One of them: {called()} claim {places[0].name}:{places[0].claim.id}{_where(out)}")
+    show(arguments.out, studies, word)
+    return print(f"One of them: {called()} claim {names[0]}")
 
 
 def new(arguments: argparse.Namespace) -> None:
@@ -128,15 +127,16 @@ def settings(arguments: argparse.Namespace) -> None:
     if not arguments.experiment:
         return _table((name, experiments.about(name)) for name in experiments.own_experiments())
     about, rows = experiments.described(arguments.experiment)
-    texts: dict[str, str] = {}
     print(about)
+    texts: dict[str, str] = {}
     for row in rows:
         default = row.default if row.default in ("required", "") else f"default {row.default}"
         kind = ", ".join(filter(None, (row.kind, default)))
         texts[row.key] = "; ".join(filter(None, (kind, row.allowed and f"allowed: {row.allowed}", row.meaning)))
     _table(texts.items())
-    print(f"\n{variables.head(arguments.experiment)}")
-    return _table((variable.name, variable.words) for variable in variables.of_experiment(arguments.experiment))
+    print("\nIts variables, for claims, rates and tables (* stands for another variable, or a part of one):")
+    _table(variables.of_experiment(arguments.experiment).items())
+    return print(variables.common())
 
 
 def export(arguments: argparse.Namespace) -> None:
@@ -180,13 +180,6 @@ def verify(arguments: argparse.Namespace) -> None:
         if not found.holds:
             raise UserError("; ".join(lines))
         print("\n".join(lines), flush=True)
-
-
-def _where(out: Path) -> str:
-    """Return the option of a command that reads the same outputs folder."""
-    from moestat.report import stored_runs
-
-    return "".join(f" {shlex.quote(word)}" for word in stored_runs.named(out))
 
 
 def _write(paths: Sequence[Path], forms: Mapping[str, Callable[[], str]], said: str) -> None:

@@ -15,20 +15,6 @@ from moestat.errors import InputError
 from moestat.runner.request import Request
 from moestat.sentences import nearest
 
-VERBS = {
-    "run": "run a study, or go on with it; the word may be left out",
-    "status": "what is done, missing, failed, stale, and how to go on",
-    "collect": "gather what was computed in parts, and report",
-    "report": "tables, figures and report.html again; nothing is computed",
-    "replay": "one replicate again, compared with the stored one",
-    "claim": "one claim: statement, rule, interval, verdict, run",
-    "new": "write a commented study file that runs, to begin from",
-    "settings": "every setting of an experiment, and its variables",
-    "merge": "join runs that were computed apart, and report",
-    "export": "results as a CSV table, a row for each replicate and loss",
-    "verify": "a sample of a record's replicates again, compared",
-    "ship": "make the record of a complete run, for version control",
-}
 ABOUT = """\
 Run a simulation study, and judge the claims it was written for. A run can be killed at any moment: the same
 command again computes only what is missing. The numbers depend on the study alone, not on the number of
@@ -47,31 +33,29 @@ exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input, 3 
 # -- how values are read: each complaint says what was given and what is allowed ---------------------------------------
 
 
-def number(kind: type[int] | type[float], allowed: str) -> Callable[[str], float]:
-    """Return a reader of numbers; whether one is too small is told where Python's callers are told, too."""
+def _read(kind: Callable[[str], Any], allowed: str) -> Callable[[str], Any]:
+    """Return a reader of values; whether a number is too small is told where Python's callers are told, too."""
 
-    def read(text: str) -> float:
+    def read(text: str) -> Any:
         try:
             return kind(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed are {allowed}") from None
+            raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed is {allowed}") from None
 
     return read
 
 
-def path(text: str) -> Path:
-    """Read the path of a file or a folder."""
+def _path(text: str) -> Path:
     if not text or "\0" in text:
-        raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed is a path")
+        raise ValueError
     return Path(text).expanduser()
 
 
-def part(text: str) -> tuple[int, int]:
-    """Read ``I/K``, one of K parts."""
-    first, slash, second = text.partition("/")
-    if slash and first.isdecimal() and second.isdecimal() and len(text) < 20 and 1 <= int(first) <= int(second):
-        return int(first), int(second)
-    raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed is I/K with 1 <= I <= K, e.g. 3/20")
+def _part(text: str) -> tuple[int, int]:
+    first, _, second = text.partition("/")
+    if not (first.isdecimal() and second.isdecimal() and len(text) < 20 and 1 <= int(first) <= int(second)):
+        raise ValueError
+    return int(first), int(second)
 
 
 def settings(pairs: Sequence[str]) -> dict[str, Any]:
@@ -86,9 +70,7 @@ def settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    if "\n" in text:
-        return text
-    for form in ("{}", "[{}]"):
+    for form in ("{}", "[{}]") if "\n" not in text else ():
         try:
             value = tomllib.loads(f"value = {form.format(text)}")["value"]
         except (ValueError, RecursionError):
@@ -100,10 +82,11 @@ def _value(text: str) -> Any:
 
 # -- the options ------------------------------------------------------------------------------------------------------
 
-_WHOLE = number(int, "whole numbers")
+_WHOLE = _read(int, "a whole number")
+_PATH = _read(_path, "a path")
 _YES: dict[str, Any] = {"action": "store_true"}
 _AGAIN: dict[str, Any] = {"action": "append", "default": []}
-_FOLDER: dict[str, Any] = {"type": path, "default": Path("outputs"), "metavar": "FOLDER"}
+_FOLDER: dict[str, Any] = {"type": _PATH, "default": Path("outputs"), "metavar": "FOLDER"}
 OPTIONS: dict[str, dict[str, Any]] = {
     "study": {"metavar": "STUDY", "help": "name of a study, or path of a study file"},
     "studies": {"metavar": "STUDY", "nargs": "+", "help": "their names"},
@@ -111,7 +94,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "claim": {"metavar": "ID", "help": "a claim, STUDY:ID, or where the paper says it: 'SA Theorem 1'"},
     "name": {"metavar": "NAME", "help": "of the study"},
     "experiment": {"metavar": "EXPERIMENT", "nargs": "?", "help": "name, or import path; without one, all names"},
-    "folders": {"metavar": "FOLDER", "nargs": "+", "type": path, "help": "OUTPUTS/STUDY/PRESET, two or more"},
+    "folders": {"metavar": "FOLDER", "nargs": "+", "type": _PATH, "help": "OUTPUTS/STUDY/PRESET, two or more"},
     "--preset": {"default": "quick", "metavar": "NAME", "help": "size of the study (default: quick)"},
     "--out": {**_FOLDER, "help": "of all results (default: outputs)"},
     "--replicates": {"type": _WHOLE, "metavar": "R", "help": "per cell; those there are kept (verify: 3 in all)"},
@@ -123,14 +106,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--all": {**_YES, "help": "run every known study, none before those that it reads"},
     "--claims": {**_YES, "help": "verdicts: all, or of a STUDY, paper, id, 'SA Fig. 2b'"},
     "--paper": {"nargs": "?", "const": "", "metavar": "NAME", "help": "its items; with one of the others: its studies"},
-    "--write": {**_AGAIN, "type": path, "metavar": "FILE", "help": "claims: .html, .csv; items: .md; export: .csv"},
+    "--write": {**_AGAIN, "type": _PATH, "metavar": "FILE", "help": "claims: .html, .csv; items: .md; export: .csv"},
     "--seed": {"type": _WHOLE, "metavar": "S", "help": "instead of the study's"},
     "--block": {"type": _WHOLE, "metavar": "B", "help": "replicates per shard; no number depends on it"},
     "--device": {"choices": ("auto", "cpu", "cuda"), "default": "auto", "help": "(default: auto)"},
     "--backend": {"choices": ("loky", "dask"), "default": "loky", "help": "this machine, or a cluster"},
     "--scheduler": {"default": "", "metavar": "ADDRESS", "help": "of dask: tcp://host:port"},
-    "--timeout": {"type": number(float, "seconds above 0"), "metavar": "SECONDS", "help": "end a slower replicate"},
-    "--part": {"type": part, "metavar": "I/K", "help": "the I-th of K parts; then use: collect"},
+    "--timeout": {"type": _read(float, "seconds above 0"), "metavar": "SECONDS", "help": "end a slower replicate"},
+    "--part": {
+        "type": _read(_part, "I/K with 1 <= I <= K, e.g. 3/20"),
+        "metavar": "I/K",
+        "help": "the I-th of K parts; then use: collect",
+    },
     "--fresh": {**_YES, "help": "set everything aside and compute it again"},
     "--replace-stale": {**_YES, "help": "set aside what is out of date, compute that again"},
     "--retry-failed": {**_YES, "help": "compute again, on the same data, what raised or died"},
@@ -150,20 +137,28 @@ RUN = {
     "what is said": "--no-report --quiet --verbose",
 }
 _LOOK = "study --preset --out --replicates --set --seed --block"
-TAKES = {
-    "status": _LOOK,
-    "collect": f"{_LOOK} --no-report --quiet --verbose",
-    "report": f"{_LOOK} --no-report --quiet --verbose",
-    "replay": f"{_LOOK} place --device",
-    "claim": "claim --out",
-    "new": "name",
-    "settings": "experiment",
-    "merge": "study folders --out --no-report",
-    "export": "study --preset --out --write --variable",
-    "verify": "studies --preset --out --replicates --seed --device --certify",
-    "ship": "studies --preset --out --to --replace",
+_SAID = "--no-report --quiet --verbose"
+VERBS = {
+    "run": ("run a study, or go on with it; the word may be left out", ""),
+    "status": ("what is done, missing, failed, stale, and how to go on", _LOOK),
+    "collect": ("gather what was computed in parts, and report", f"{_LOOK} {_SAID}"),
+    "report": ("tables, figures and report.html again; nothing is computed", f"{_LOOK} {_SAID}"),
+    "replay": ("one replicate again, compared with the stored one", f"{_LOOK} place --device"),
+    "claim": ("one claim: statement, rule, interval, verdict, run", "claim --out"),
+    "new": ("write a commented study file that runs, to begin from", "name"),
+    "settings": ("every setting of an experiment, and its variables", "experiment"),
+    "merge": ("join runs that were computed apart, and report", "study folders --out --no-report"),
+    "export": (
+        "results as a CSV table, a row for each replicate and loss",
+        "study --preset --out --write --variable",
+    ),
+    "verify": (
+        "a sample of a record's replicates again, compared",
+        "studies --preset --out --replicates --seed --device --certify",
+    ),
+    "ship": ("make the record of a complete run, for version control", "studies --preset --out --to --replace"),
 }
-"""What each verb takes, but for ``run``."""
+"""Each verb: what it does, and the options that it takes; those of ``run`` are in groups."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -191,7 +186,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if words and words[0] in ("-h", "--help", "--version"):
         return parser().parse_args(words)
     verb, words = (words[0], words[1:]) if words and words[0] in VERBS else ("run", words)
-    made = Parser(prog=called() + f" {verb}" * (verb != "run"), description=ABOUT if verb == "run" else VERBS[verb])
+    made = Parser(prog=called() + f" {verb}" * (verb != "run"), description=ABOUT if verb == "run" else VERBS[verb][0])
     _add(made, verb)
     return made.parse_args(words, argparse.Namespace(verb=verb))
 
@@ -205,7 +200,7 @@ def parser() -> argparse.ArgumentParser:
     for title in list(RUN)[:2]:
         _group(made, title)
     verbs = made.add_subparsers(title="verbs; each has its own --help, that of run has every option", metavar="VERB")
-    for verb, about in VERBS.items():
+    for verb, (about, _) in VERBS.items():
         _add(verbs.add_parser(verb, help=about, description=about), verb)
     return made
 
@@ -215,7 +210,7 @@ def _add(made: argparse.ArgumentParser, verb: str) -> None:
         made.add_argument("study", nargs="?", **OPTIONS["study"])
         for title in RUN:
             _group(made, title)
-    for name in TAKES.get(verb, "").split():
+    for name in VERBS[verb][1].split():
         made.add_argument(name, **OPTIONS[name])
 
 

@@ -47,7 +47,12 @@ def run_all(arguments: argparse.Namespace) -> None:
 
     if arguments.study:
         raise InputError("--all runs every study; it takes no name")
-    known, problems, chosen = cli_look.known(arguments.paper), {}, {}
+    known, failed, chosen = cli_look.known(arguments.paper), [], {}
+
+    def told(name: str, error: UserError) -> None:
+        failed.append(name)
+        say(f"error: {name}: {error}")
+
     for name, path in known.items():
         try:
             study_file = load.read(path)
@@ -56,11 +61,10 @@ def run_all(arguments: argparse.Namespace) -> None:
             else:
                 chosen[name] = study_file.study
         except UserError as error:
-            problems[name] = error
-            say(f"error: {name}: {error}")
-    if not chosen and not problems:
+            told(name, error)
+    if not chosen and not failed:
         raise InputError(f"no study can be run at the preset {arguments.preset!r}")
-    order = needs.ordered({name: study.needs for name, study in chosen.items()})
+    order, unread = needs.ordered({name: study.needs for name, study in chosen.items()}), len(failed)
     for number, name in enumerate(order):
         expected = chosen[name].presets[arguments.preset].expected or "time not stated"
         say(f"[{number + 1} of {len(order)}] {name}/{arguments.preset}: {expected}")
@@ -70,13 +74,11 @@ def run_all(arguments: argparse.Namespace) -> None:
             if error.exit_code >= 128:
                 say(f"{number} of {len(order)} studies are done, and the same command goes on")
                 raise
-            problems[name] = error
-            say(f"error: {name}: {error}")
+            told(name, error)
     if arguments.report and not arguments.dry_run:
-        cli_look.show(arguments.out, lookup.readable(known), first=arguments.preset)
-    if problems:
-        total = len(chosen | problems)
-        raise UserError(f"{len(problems)} of {total} studies did not complete: {', '.join(problems)}")
+        cli_look.show(arguments.out, lookup.readable(known))
+    if failed:
+        raise UserError(f"{len(failed)} of {unread + len(order)} studies did not complete: {', '.join(failed)}")
 
 
 def _dry_run(request: Request) -> None:
@@ -172,8 +174,7 @@ def report(arguments: argparse.Namespace) -> None:
     if study_file.study.reads and not records.is_record(root):  # seconds, and so it never outlives what it reads
         return _collect(request)
     dataset = records.read(root, study_file, request)
-    folder = records.report_folder(root)
-    provenance = results.provenance(dataset)
+    folder, provenance = records.report_folder(root), results.provenance(dataset)
     written = write_outputs(dataset, study_file.study, request.preset, folder, provenance=provenance)
     return _print_report(written, verbose=request.verbose)
 

@@ -13,14 +13,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from moestat.report.figures import FigureError, alone
+from moestat.claims.evidence import Evidence
+from moestat.claims.selection import chosen
+from moestat.report.figures import FigureError, draw_evidence, draw_panel, names_of
 from moestat.report.style import look, save
+from moestat.runner.results import NOT_COMPUTED
+from moestat.sentences import listed, nearest
+from moestat.status import Status
+from moestat.study import spec
 
 __all__ = ["FigureError", "heatmap", "lines", "look", "rates", "save"]
+
+OF_RATE = ("window", "printed", "reference", "start")
+"""What a study says of a rate beside its figures, and a notebook by an option."""
 
 
 def rates(
@@ -43,7 +53,7 @@ def rates(
     FigureError
         If the results do not hold what is asked for.
     """
-    return alone(ds, "rates", variable, over, arms, ax, options)
+    return _draw(ds, "rates", variable, over, arms, ax, options)
 
 
 def lines(
@@ -53,9 +63,90 @@ def lines(
 
     ``ax`` and the errors are those of :func:`rates`.
     """
-    return alone(ds, "lines", variable, over, arms, ax, {"logx": False, "logy": False} | options)
+    return _draw(ds, "lines", variable, over, arms, ax, {"logx": False, "logy": False} | options)
 
 
 def heatmap(ds: xr.Dataset, variable: str, *, x: str, y: str, arms: Sequence[str] = ("*",), **options: Any) -> Figure:
     """Draw the mean of a variable over two axes, one panel per arm."""
-    return alone(ds, "heatmap", variable, x, arms, None, {"y": y} | options)
+    return _draw(ds, "heatmap", variable, x, arms, None, {"y": y} | options)
+
+
+def _draw(
+    ds: Any, kind: str, variable: str, x: str, arms: Sequence[str], ax: Axes | None, options: dict[str, Any]
+) -> Figure:
+    """Draw one variable of any dataset, in a figure of its own or onto the user's axes."""
+    ds = _complete(ds, variable, [x, options["y"]] if kind == "heatmap" else [x])
+    arms = [arms] if isinstance(arms, str) else list(arms)
+    if not chosen(ds, arms):
+        raise FigureError(f"None of the arms {listed(arms)} is in the results, which have {listed(ds['arm'].values)}.")
+    known = [*spec.Panel.model_fields, *spec.Figure.model_fields, *(OF_RATE if kind == "rates" else ())]
+    for key in options:
+        if key not in known:
+            raise FigureError(f"There is no option {key!r}{nearest(key, known)}")
+    of_rate = {key: options.pop(key) for key in OF_RATE if key in options}
+    own = {key: options.pop(key) for key in [*options] if key in spec.Panel.model_fields}
+    panel = spec.Panel.model_validate({"variable": variable, "arms": arms} | own)
+    figure = spec.Figure.model_validate({"kind": kind, "x": x, "panels": [panel]} | options)
+    stated = [spec.Rate.model_validate({"loss": variable, "over": x} | of_rate)] if kind == "rates" else []
+    evidence = Evidence(ds, study_for(ds, stated), "quick")
+    if ax is None:
+        return draw_evidence(evidence, figure)[0]
+    if not isinstance(ax, Axes):
+        raise FigureError(f"ax is a {type(ax).__name__}; it takes matplotlib axes, as of plt.subplots().")
+    with look():
+        try:
+            inches = ax.get_window_extent().width / ax.figure.dpi
+            draw_panel(ax, evidence, figure, panel, names_of(ds, [panel])[0], inches)
+        except ValueError as error:
+            raise FigureError(str(error)) from None
+        ax.legend()
+    canvas = ax.get_figure(root=True)
+    assert isinstance(canvas, Figure)
+    return canvas
+
+
+def _complete(ds: Any, variable: str, axes: Sequence[str] = ()) -> xr.Dataset:
+    """Return a dataset with arms, replicates and a status, as a figure takes it; what is not there is filled in."""
+    ds = ds.to_dataset(name=variable) if isinstance(ds, xr.DataArray) else ds
+    if not isinstance(ds, xr.Dataset):
+        raise FigureError(
+            f"A figure takes an xarray.Dataset whose variable {variable!r} has the dimensions "
+            f"{listed([*axes, 'replicate'])}; it was given a {type(ds).__name__}."
+        )
+    if variable not in ds:
+        names = [str(name) for name in ds.data_vars]
+        meant = nearest(variable, names) or f"; they hold {listed(names, 12)}."
+        raise FigureError(f"The results hold no variable {variable!r}{meant}")
+    for axis in axes:
+        if axis not in ds[variable].dims:
+            dims = listed(ds[variable].dims)
+            raise FigureError(f"{variable!r} has no axis {axis!r}; its dimensions are {dims}. Name one of them.")
+        if axis not in ds.coords:
+            asked = f"ds.assign_coords({axis}=[...]), {ds.sizes[axis]} of them."
+            raise FigureError(f"The axis {axis!r} has no values; give it some: {asked}")
+    if "status" in ds and "arm" in ds.dims:
+        return ds
+    if "replicate" not in ds.dims:
+        ds = ds.assign({variable: ds[variable].expand_dims(replicate=[0])})
+    if "arm" not in ds.dims:
+        ds = ds.expand_dims(arm=np.array(["results"], dtype=object))
+    names = ds["arm"].values if "arm" in ds.coords else [f"results {k}" for k in range(ds.sizes["arm"])]
+    ds = ds.assign_coords(arm=np.array([str(name) for name in names], dtype=object))
+    if "replicate" not in ds.coords:
+        ds = ds.assign_coords(replicate=np.arange(ds.sizes["replicate"]))
+    if "status" not in ds:
+        known = np.isfinite(ds[variable].astype(float))
+        status = known.astype(int).where(known, NOT_COMPUTED).where(~known, int(Status.CONVERGED))
+        ds = ds.assign(status=status)
+    assert isinstance(ds, xr.Dataset)
+    return ds
+
+
+def study_for(ds: xr.Dataset, stated: Sequence[spec.Rate] = ()) -> spec.Study:
+    """Return the study that a dataset is of as far as figures need it: its arms and replicates, and some rates."""
+    told = {key: str(ds.attrs.get(key, "")) for key in ("title", "paper", "source")}
+    presets = {"quick": {"replicates": ds.sizes["replicate"]}}
+    # of any name: they are not read from a study file
+    arms = [spec.Arm.model_construct(name=str(name), label="", settings={}) for name in ds["arm"].values]
+    content = told | {"experiment": "none", "seed": 0, "arms": arms, "presets": presets, "rates": list(stated)}
+    return spec.Study.model_validate(content)

@@ -11,7 +11,7 @@ from test_studies import STUDIES
 
 from moestat import cli
 from moestat.claims import verdicts
-from moestat.report import csv_text, items, ledger, shipping, stored_runs
+from moestat.report import csv_text, items, ledger, shipping
 from moestat.runner import manifest_file, records, replay, results
 from moestat.runner.request import Request
 from moestat.study import load, seal
@@ -36,8 +36,8 @@ def test_the_records_are_whole_and_judged_by_the_rules_of_today():
         kept, known = manifest_file.read(folder), load.read(study).study
         if kept["problem"] != [f"{key}={text}" for key, text in seal.problem(known, preset).items()]:
             problems.append(f"{folder} is of another problem than the study file; run it again, and ship --replace")
-        run = stored_runs.Run(study, preset, folder, stored_runs.read_claims(folder / "claims.csv"), kept)
-        rows = {row["claim"]: row for row in run.claims or []}
+        run = ledger.Run(study, preset, folder, ledger.read_claims(folder / "claims.csv") or [], kept)
+        rows = {row["claim"]: row for row in run.claims}
         for claim in verdicts.judged(known, preset):
             if claim.id not in rows or ledger._outdated(study, known, claim, run, rows[claim.id]):
                 problems.append(f"{claim.id}: judge it again: moestat ship {study} --preset {preset}")

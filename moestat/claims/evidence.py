@@ -15,10 +15,10 @@ from moestat.claims.selection import NoAnswerError, is_at
 from moestat.rates.loglog import fit_array
 from moestat.runner.results import NOT_COMPUTED
 from moestat.status import Status
-from moestat.study import hub
+from moestat.study import presets
 from moestat.study.spec import Claim, Study
 
-Window = hub.Window
+Window = presets.Window
 DRAWS = 2000
 """Bootstrap draws of the rate table."""
 AGAIN = 2
@@ -138,9 +138,9 @@ class Evidence:
         found: xr.Dataset = self._kept[converged_only]
         return found
 
-    def facts(self, loss: str, over: str, arm: str) -> hub.SeriesFacts:
+    def facts(self, loss: str, over: str, arm: str) -> presets.SeriesFacts:
         """Return what the study says about a series."""
-        return hub.facts(self.study, self.preset, loss, over, arm)
+        return presets.facts(self.study, self.preset, loss, over, arm)
 
     def samples(
         self,
@@ -173,6 +173,13 @@ class Evidence:
         array = self._kept[key]
         return selection.at_point(array, at) if at else array
 
+    def values(self, variable: str, arm: str) -> np.ndarray:
+        """Return all values of a variable in an arm, or none where the results hold no such number."""
+        try:
+            return np.asarray(self.samples(variable, arm).values)
+        except NoAnswerError:
+            return np.zeros(0)
+
     def series(
         self,
         variable: str,
@@ -196,7 +203,7 @@ class Evidence:
             if over not in array.dims:
                 raise NoAnswerError(f"The variable {variable!r} has no axis {over!r}.")
             if exact := "replicate" not in array.dims:
-                array = selection.with_replicates(array)
+                array = array.expand_dims(replicate=2)  # no Monte Carlo error, no width
             losses = array.transpose(over, "replicate").values
             fit = fit_array(losses, array[over].values.astype(np.float64), window, level, DRAWS)
             self._kept[key] = FittedSeries(array, over, window, exact, fit)

@@ -36,23 +36,11 @@ def lead(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice) -> Esti
     return Estimate(value, value, value, note, subject="The smallest lead", exact=True, cases=cases)
 
 
-def share(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice, either: str = "") -> Estimate:
-    """Return the share of pairs in which ``higher`` is above ``lower``; equal numbers are not.
-
-    With an axis in ``either`` one of its labels is enough: the pairs are those of the other axes.
-    """
-    leads = _leads(ds, claim, lower, higher)
-    if either and either not in leads.dims:
-        raise NoAnswerError(f"The pairs have no axis {either!r}, only {listed(leads.dims)}.")
-    known = _known(leads.max(either) if either else leads)
+def share(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice) -> Estimate:
+    """Return the share of pairs in which ``higher`` is above ``lower``; equal numbers are not."""
+    known = _known(_leads(ds, claim, lower, higher))
     above = int((known > 0).sum())
     return _exact(above / known.size, "The share", f"{above} of {known.size} pairs")
-
-
-def gain(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice) -> Estimate:
-    """Return the mean of ``higher`` less ``lower`` over their pairs, without an interval: it is that of the table."""
-    known = _known(_leads(ds, claim, lower, higher))
-    return _exact(round(float(known.mean()), DIGITS), "The mean lead", f"mean of {known.size} differences")
 
 
 def average(ds: xr.Dataset, claim: Claim, *, of: Choice) -> Estimate:
@@ -69,13 +57,6 @@ def deviation(ds: xr.Dataset, claim: Claim, *, of: Choice) -> Estimate:
     return _exact(float(numbers.std(ddof=1)), "The standard deviation", f"of {numbers.size} numbers")
 
 
-def spread(ds: xr.Dataset, claim: Claim, *, of: Choice) -> Estimate:
-    """Return the largest of a choice less the smallest."""
-    numbers = _numbers(ds, claim, of)
-    note = f"{numbers.min():g} to {numbers.max():g}, {numbers.size} numbers"
-    return _exact(round(float(np.ptp(numbers)), DIGITS), "The spread", note)
-
-
 def ratio(ds: xr.Dataset, claim: Claim, *, of: Choice, to: Choice, unit: float) -> Estimate:
     """Return the quotient of two printed numbers, with all that it can be.
 
@@ -90,12 +71,11 @@ def ratio(ds: xr.Dataset, claim: Claim, *, of: Choice, to: Choice, unit: float) 
     return Estimate(above / below, (above - half) / (below + half), (above + half) / (below - half), note)
 
 
-def t_test(ds: xr.Dataset, claim: Claim, *, first: Choice, second: Choice, paired: bool = False) -> Estimate:
-    """Return the p-value of Student's two-sided test of two choices (equal variances), or of the paired test."""
+def t_test(ds: xr.Dataset, claim: Claim, *, first: Choice, second: Choice) -> Estimate:
+    """Return the p-value of Student's two-sided test of two choices (equal variances)."""
     one, two = (_numbers(ds, claim, choice) for choice in (first, second))
-    found = stats.ttest_rel(one, two) if paired else stats.ttest_ind(one, two)
-    note = f"t = {found.statistic:.3f}, {one.size} and {two.size} numbers"
-    return _exact(float(found.pvalue), "The p-value", note)
+    found = stats.ttest_ind(one, two)
+    return _exact(float(found.pvalue), "The p-value", f"t = {found.statistic:.3f}, {one.size} and {two.size} numbers")
 
 
 def _exact(value: float, subject: str, note: str) -> Estimate:

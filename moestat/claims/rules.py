@@ -1,4 +1,4 @@
-"""Rules of claims that any study can use: extremes over every run, where a metric peaks, what goes with what.
+"""Rules of claims that any study can use: extremes over every run, comparisons of arms and points, scatter.
 
 Each function serves a claim of kind ``function``: ``f(ds, claim, **options) -> Estimate``. ``claim.variable`` and
 ``claim.arm`` say what is looked at, ``claim.at`` fixes coordinates, and ``over`` names the axes that a row runs over.
@@ -16,11 +16,10 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from moestat import rates
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.selection import NoAnswerError, chosen, is_at, variable
 from moestat.rates import Cases, Estimate
-from moestat.rates.estimate import interval, over_replicates, slopes
+from moestat.rates.estimate import interval, over_replicates
 from moestat.study.spec import Claim, Scalar
 
 
@@ -29,14 +28,13 @@ def largest(
     claim: Claim,
     *,
     arms: Sequence[str] = (),
-    where: Mapping[str, float] | None = None,
     over: Sequence[str] | None = None,
 ) -> Estimate:
     """Return the largest value of ``claim.variable``, and say where it is; values that are NaN are passed over.
 
     With the rule ``at_most`` it judges a statement about every case, which one value refutes; with ``at_least`` one
-    about some case. ``arms`` are names or patterns, in place of ``claim.arm``; ``where`` has upper ends of axes, and
-    ``over`` names the axes that it runs over beside arms and replicates (all, if absent).
+    about some case. ``arms`` are names or patterns, in place of ``claim.arm``, and ``over`` names the axes that it runs
+    over beside arms and replicates (all, if absent).
     """
     patterns = list(arms) or [claim.arm or "*"]
     if not (names := chosen(ds, patterns)):
@@ -45,8 +43,6 @@ def largest(
     array = array.isel(arm=np.flatnonzero(np.isin(ds["arm"].values, names))) if "arm" in array.dims else array
     if over is not None:
         _refuse_axes(array, ("arm", "replicate", *over), claim.variable)
-    for axis, end in (where or {}).items():
-        array = array.isel({axis: np.flatnonzero(ds[axis].values <= end)})
     samples = array.values
     if not np.isfinite(samples).any():
         raise NoAnswerError(f"{claim.variable} has no value in the arms {', '.join(patterns)}.")
@@ -139,18 +135,13 @@ def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar])
         raise NoAnswerError(f"At least two values of {over} are needed.")
     rows, note = _complete(*(_rows(ds, claim.variable, claim.arm, {**claim.at, over: v}, []) for v in values))
     gaps = np.stack([rows[i][:, 0] - rows[j][:, 0] for i, j in pairs])
-    size, low, high = simultaneous(gaps, claim.level)
-    i, j = pairs[int(np.argmax(size))]
+    mean, _, low, high = interval(gaps, 1 - (1 - claim.level) / len(pairs))
+    ends = np.abs([low, high])
+    least = np.where((low <= 0) & (high >= 0), 0.0, ends.min(axis=0))
+    i, j = pairs[int(np.argmax(np.abs(mean)))]
     note = f"largest between {over} = {values[i]} and {values[j]}; {note}"
-    return Estimate(float(size.max()), float(low.max()), float(high.max()), note, replicates=gaps.shape[1])
-
-
-def simultaneous(differences: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the size | mean | of differences (K, R) with the ends of its interval, at a joint level (Bonferroni)."""
-    mean, _, low, high = interval(differences, 1 - (1 - level) / len(differences))
-    inside = (low <= 0) & (high >= 0)
-    nearest = np.where(inside, 0.0, np.minimum(np.abs(low), np.abs(high)))
-    return np.abs(mean), nearest, np.maximum(np.abs(low), np.abs(high))
+    size = float(np.abs(mean).max())
+    return Estimate(size, float(least.max()), float(ends.max()), note, replicates=gaps.shape[1])
 
 
 def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> Estimate:
@@ -161,20 +152,6 @@ def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> 
     return _mean(np.mean(ours - theirs, axis=1), claim.level, note)
 
 
-def rank_correlation(ds: xr.Dataset, claim: Claim, *, other: str, over: Sequence[str] = ("experts",)) -> Estimate:
-    """Estimate Spearman's correlation of ``claim.variable`` with ``other`` along ``over``.
-
-    One correlation per replicate, averaged with a t-interval that is cut to [-1, 1]; a constant variable has none.
-    """
-    first, second = (_rows(ds, name, claim.arm, claim.at, over) for name in (claim.variable, other))
-    (first, second), note = _complete(first, second)
-    correlations = spearman(first, second)
-    constant = int(np.isnan(correlations).sum())
-    note += f", {constant} of them constant" if constant else ""
-    mean = _mean(correlations[np.isfinite(correlations)], claim.level, note)
-    return replace(mean, low=max(mean.low, -1.0), high=min(mean.high, 1.0))
-
-
 def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return Spearman's correlation of two arrays (..., points) along the last axis, NaN where one is constant."""
     ranks = [stats.rankdata(rows, axis=-1) for rows in (first, second)]
@@ -182,30 +159,6 @@ def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     norm = np.sqrt(np.prod([np.sum(r**2, axis=-1) for r in ranks], axis=0))
     with np.errstate(invalid="ignore"):
         return np.asarray(np.sum(ranks[0] * ranks[1], axis=-1) / norm)
-
-
-def vanishes(ds: xr.Dataset, claim: Claim, *, over: str) -> Estimate:
-    """Estimate how fast ``claim.variable`` still falls along ``over``: for statements that it tends to 0 (is o(1)).
-
-    It is judged by the trend: the slope of log | value | against log ``over`` in each replicate, over the upper half
-    of the log range; at least four sizes over a decade. The rule is ``at_most`` a negative slope.
-    """
-    if claim.region[1] >= 0:
-        raise NoAnswerError("A value that stays where it is has slope 0: the rule must be at_most a negative number.")
-    rows = _rows(ds, claim.variable, claim.arm, claim.at, [over])
-    sizes = ds[over].values.astype(np.float64)
-    known = np.isfinite(rows).any(axis=0)
-    order = np.flatnonzero(known)[np.argsort(sizes[known])]
-    x, losses = np.log(sizes[order]), np.abs(rows[:, order])
-    if x.size < 4 or x[-1] - x[0] < np.log(10) * (1 - 1e-12):
-        raise NoAnswerError(f"A trend needs at least four values of {over} over a decade; there are {x.size}.")
-    (losses,), note = _complete(np.where(losses > 0, losses, np.nan))
-    upper = x >= 0.5 * (x[0] + x[-1])
-    each = slopes(x[upper], np.log(losses[:, upper]).T)
-    first, last = (float(np.exp(np.mean(np.log(losses[:, k])))) if len(losses) else np.nan for k in (0, -1))
-    note = f"from {first:.3g} at {over} = {sizes[order[0]]:g} to {last:.3g} at {sizes[order[-1]]:g}; {note}"
-    line = rates.fit(losses[:, upper].T, over=sizes[order][upper], level=claim.level, draws=0)
-    return replace(_mean(each, claim.level, note), bend=line.bend)
 
 
 def spread(ds: xr.Dataset, claim: Claim) -> Estimate:

@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 
 from moestat.runner.results import BINARY
+from moestat.sentences import listed as listed
 from moestat.sentences import nearest
 from moestat.status import Status
-from moestat.study.patterns import fits
-from moestat.study.spec import Claim
+from moestat.study.spec import Claim, fits
 
 Data = TypeVar("Data", xr.DataArray, xr.Dataset)
 Side = tuple[str, str, dict[str, Any]]
@@ -111,15 +111,3 @@ def without_lengths_of_one(array: xr.DataArray, keep: tuple[str, ...]) -> xr.Dat
             f"The variable {array.name!r} also runs over {listed(left)}; say under 'at' where it is taken."
         )
     return array
-
-
-def with_replicates(array: xr.DataArray) -> xr.DataArray:
-    """Repeat a property of the cell over two replicates: no Monte Carlo error, no width."""
-    return array if "replicate" in array.dims else array.expand_dims(replicate=2)
-
-
-def listed(items: Any, limit: int = 12) -> str:
-    """Return items as a short list: ``1000, 3000, 10000``."""
-    texts = [f"{item:g}" if isinstance(item, float | np.floating) else str(item) for item in items]
-    more = [f"... ({len(texts)} in all)"] if len(texts) > limit else []
-    return ", ".join(texts[:limit] + more) or "none"

@@ -8,7 +8,7 @@ stands in the way of an honest answer makes the verdict inconclusive, with the n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -16,12 +16,13 @@ import xarray as xr
 from scipy import stats
 
 from moestat.claims.estimates import estimate
-from moestat.claims.evidence import Evidence
+from moestat.claims.evidence import Counts, Evidence
 from moestat.claims.selection import NoAnswerError, chosen, versus
 from moestat.claims.wording import AT_SCALE, VERDICTS, Word, rule, wording
 from moestat.rates import Cases, Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
+from moestat.sentences import listed
 from moestat.study import seal
 from moestat.study.presets import named, runs_arms
 from moestat.study.seal import Seal, Written
@@ -32,10 +33,6 @@ LEAST = 3
 ABOUT = ("source", "origin", "bearing", "statement", "predicted")
 """What a verdict has from its claim as it is."""
 WHEN: tuple[Written, ...] = get_args(Written)
-
-
-MOST_GONE = 6
-"""Claims that were removed since a run, by name; of the others only how many they are."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +94,7 @@ def judge_sealed(
             when = "edited"
         verdicts.append(replace(judge_claim(evidence, claim), rule=digest, sealed=when))
     gone = sorted(set(sealed.claims if sealed else ()) - {claim.id for claim in study.claims})
-    more = f" and {len(gone) - MOST_GONE} others" if len(gone) > MOST_GONE else ""
-    told = f"Sealed when the run started, and removed since: {', '.join(gone[:MOST_GONE])}{more}."
-    return verdicts, [told] if gone else []
+    return verdicts, [f"Sealed when the run started, and removed since: {listed(gone, 6)}."] if gone else []
 
 
 def judged(study: Study, preset: str) -> list[Claim]:
@@ -138,6 +133,7 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
     elif claim.kind not in ("slope", "mean"):
         places.append(versus(claim)[1:])
     counts = evidence.count(places, (claim.over, claim.window) if is_slope else None)
+    unsettled = evidence.unsettled_for(claim, places) if is_slope and evidence.search else ""
 
     value, interval = rounded(answer.value, answer.low, answer.high)
     said = f"{answer.subject} is {value}" if value else f"{answer.subject} is not a number"
@@ -149,38 +145,21 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
         shown = rounded(whole.value, whole.low, whole.high)
         rests += f"; over all sizes the slope is {' '.join(shown)}" if whole.note != answer.note and shown[1] else ""
 
-    obstacles: list[tuple[str, str]] = [("not trusted", text) for text in answer.reasons]
-    if counts.missing and not answer.counts_failures:
-        obstacles.append(("missing", f"{counts.missing} of {counts.replicates} runs are missing."))
-    if counts.failed and not answer.counts_failures:
-        obstacles.append(("failed", f"{counts.failed} of {counts.replicates} runs failed."))
-    if not obstacles and not (math.isfinite(answer.value) and answer.low <= answer.value <= answer.high):
-        obstacles.append(("no interval", "There is no interval around it."))
-    if not obstacles and answer.cases is None and not answer.exact:
-        if answer.replicates is not None and answer.replicates < LEAST:
-            text = f"{answer.replicates} replicates are too few; a verdict needs at least {LEAST}."
-            obstacles.append(("too few", text))
-        elif answer.low == answer.high:
-            text = "Its interval has no width, though it is not exact: all replicates may give one number."
-            obstacles.append(("no width", text))
-    if is_slope and evidence.search and (text := evidence.unsettled_for(claim, places)):
-        obstacles.append(("not settled", text))
-    if claim.printed and scale != "paper":
-        text = f"The paper prints {number(claim.predicted)} for its own problem; a run{AT_SCALE[scale]} is not compared"
-        obstacles.append(("other problem", f"{text} with it."))
-
     word, reason, place = compared(answer, claim)
-    if obstacles:
-        told = " ".join(text for _, text in obstacles)
-        word, reason, why = "inconclusive", obstacles[0][0], f"{said} ({rests}). It decides nothing: {told}"
-    elif counts.not_converged and not answer.counts_failures and (doubt := _without_the_rest(evidence, claim, word)):
-        word, reason, why = "inconclusive", "not converged", f"{said} ({rests}). {doubt}"
-    else:
-        if counts.not_converged and not answer.counts_failures:
+    doubt = ""
+    if obstacles := list(_obstacles(answer, counts, claim, scale, unsettled)):
+        word, reason = "inconclusive", obstacles[0][0]
+        doubt = f"It decides nothing: {' '.join(text for _, text in obstacles)}"
+    elif counts.not_converged and not answer.counts_failures:
+        if doubt := _without_the_rest(evidence, claim, word):
+            word, reason = "inconclusive", "not converged"
+        else:
             rests += "; the verdict is the same without the replicates that did not converge"
-        why = f"{said}: {place} {rule(claim)} ({rests})."
-        if answer.cases is not None:
-            why = f"{said}; the rule is {rule(claim)} ({rests}). {_bound(answer.cases, claim.level)}"
+    why = f"{said}: {place} {rule(claim)} ({rests})."
+    if doubt:
+        why = f"{said} ({rests}). {doubt}"
+    elif answer.cases is not None:
+        why = f"{said}; the rule is {rule(claim)} ({rests}). {_bound(answer.cases, claim.level)}"
     return Verdict(
         **about,
         estimate=answer.value,
@@ -192,6 +171,32 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
         why=" ".join(filter(None, (why, answer.bend, claim.hindsight))),
         bend=answer.bend,
     )
+
+
+def _obstacles(
+    answer: Estimate, counts: Counts, claim: Claim, scale: Scale, unsettled: str
+) -> Iterator[tuple[str, str]]:
+    """Yield what stands in the way of a verdict: a word and a sentence each."""
+    trusted = not answer.reasons
+    yield from (("not trusted", text) for text in answer.reasons)
+    if not answer.counts_failures:
+        for word, runs in (("missing", counts.missing), ("failed", counts.failed)):
+            if runs:
+                trusted = False
+                verb = "are missing" if word == "missing" else "failed"
+                yield word, f"{runs} of {counts.replicates} runs {verb}."
+    if trusted and not (math.isfinite(answer.value) and answer.low <= answer.value <= answer.high):
+        yield "no interval", "There is no interval around it."
+    elif trusted and answer.cases is None and not answer.exact:
+        if answer.replicates is not None and answer.replicates < LEAST:
+            yield "too few", f"{answer.replicates} replicates are too few; a verdict needs at least {LEAST}."
+        elif answer.low == answer.high:
+            yield "no width", "Its interval has no width, though it is not exact: all replicates may give one number."
+    if unsettled:
+        yield "not settled", unsettled
+    if claim.printed and scale != "paper":
+        text = f"The paper prints {number(claim.predicted)} for its own problem; a run{AT_SCALE[scale]} is not compared"
+        yield "other problem", f"{text} with it."
 
 
 def compared(answer: Estimate, claim: Claim) -> tuple[Word, str, str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Iterable
-from itertools import zip_longest
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any, Literal
 
 from moestat.claims.estimates import against, resolve
 from moestat.claims.selection import NoAnswerError
@@ -27,28 +27,18 @@ KINDS = {
 }
 
 
-def tally(words: Iterable[str], scales: Iterable[str] = ()) -> dict[str, int]:
-    """Count verdicts as they are worded at their scales (the paper's, if absent); what is no verdict is passed over.
+def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Count judged rows by their verdicts as they are worded at their scales; what is no verdict is passed over.
 
-    What there is none of is listed too, but of verdicts about every case.
-
-    >>> tally(["supported", "refuted", "supported"])
-    {'supported': 2, 'not supported': 0, 'refuted': 1, 'inconclusive': 0}
-    >>> tally(["supported", "not supported", "supported"], ["reduced"] * 3)
-    {'supported at reduced scale': 2, 'not shown at reduced scale': 1, 'inconclusive': 0}
-    >>> tally(["inconclusive", "inconclusive"], ["paper", "reduced"])["inconclusive"]
-    2
+    >>> words = [("supported", "paper"), ("not supported", "reduced"), ("refuted", "paper"), ("supported", "paper")]
+    >>> tally([{"verdict": word, "scale": scale} for word, scale in words])
+    {'supported': 2, 'not shown at reduced scale': 1, 'refuted': 1}
     """
-    counts = Counter((word, scale) for word, scale in zip_longest(words, scales, fillvalue="paper") if word in VERDICTS)
-    occurring: list[Scale] = [scale for scale in AT_SCALE if any(scale == other for _, other in counts)]
+    counts = Counter((row["verdict"], row["scale"]) for row in rows)
     table: Counter[str] = Counter()
-    for word in VERDICTS:
-        found = [scale for scale in occurring if counts[word, scale]]
-        if not found and word not in ("no counterexample", "refuted"):
-            found = occurring if len(occurring) == 1 else ["paper"]
-        for scale in found:  # an inconclusive verdict has one wording at all scales
-            table[wording(word, scale)] += counts[word, scale]
-    return dict(table)
+    for word, scale in product(VERDICTS, AT_SCALE):
+        table[wording(word, scale)] += counts[word, scale]  # inconclusive is worded alike at all scales
+    return {shown: count for shown, count in table.items() if count}
 
 
 def broad(verdict: str) -> str:
@@ -58,16 +48,6 @@ def broad(verdict: str) -> str:
     ('supported', 'not supported', 'inconclusive')
     """
     return {"no counterexample": "supported", "refuted": "not supported"}.get(verdict, verdict)
-
-
-def verdict_of(wording: str) -> str:
-    """Return the verdict that a wording is of; any other text as it is.
-
-    >>> verdict_of("not shown at reduced scale"), verdict_of("refuted by 2 of 9"), verdict_of("not run")
-    ('not supported', 'refuted', 'not run')
-    """
-    beginnings = {"shown": "supported", "not shown": "not supported"} | {word: word for word in VERDICTS}
-    return next((word for start, word in beginnings.items() if wording.startswith(start)), wording)
 
 
 def wording(word: Word, scale: Scale, cases: Cases | None = None) -> str:

@@ -1,44 +1,50 @@
-"""Figures of a study: log-log rates, lines over any axis, heat maps, or a function of the user's.
-
-``draw_evidence`` makes what a study describes; :func:`alone` makes the same from any dataset, for
-:mod:`moestat.figures`. Both return a matplotlib Figure in moestat's style.
-"""
+"""Figures of a study: panels side by side with one legend, or a function of the user's, in moestat's style."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from string import Formatter
 from typing import Any
 
-import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
+from moestat import sentences
 from moestat.claims.estimates import resolve
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, chosen
-from moestat.report import captions, heatmap_panel, line_panel, rate_panel, style
-from moestat.report.captions import Facts, Names, wrapped
+from moestat.claims.wording import AT_SCALE
+from moestat.report import panels, style
+from moestat.report.panels import Facts, Names, point
 from moestat.report.tables import label
-from moestat.report.text import mathtext
-from moestat.runner.results import NOT_COMPUTED
-from moestat.sentences import listed, nearest
-from moestat.status import Status
-from moestat.study.patterns import fits
-from moestat.study.spec import Arm, Figure, Panel, Rate, Study
+from moestat.report.text import mathtext, minus
+from moestat.study.spec import Figure, Panel, Study, fits
 
-OF_RATE = ("window", "printed", "reference", "start")
-"""What a study says of a rate beside its figures, and a notebook by an option."""
-PANELS = {"rates": rate_panel.draw, "lines": line_panel.draw, "heatmap": heatmap_panel.draw}
+PART = re.compile(r"[,:]\s+")
+PANELS = {"rates": panels.rates, "lines": panels.lines, "heatmap": panels.heatmap}
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "untrusted": ("slope in brackets: not trusted", {"linestyle": "-.", "linewidth": 1.1}),
     "predicted": ("slope printed in the paper", {"linestyle": "--", "linewidth": 1.0}),
     "start": ("loss at the start", {"linestyle": ":", "linewidth": 1.1}),
 }
 """Kinds of lines that are no arm's, as the legend has them."""
+MEANS = {
+    "rates": "Points: geometric means over replicates with 95 % t-intervals; numbers: mean slopes ± half of theirs",
+    "lines": "Means over replicates with 95 % intervals",
+    "heatmap": "Cells: means over replicates",
+}
+MARKS = {
+    "untrusted": "In brackets: a slope that is not trusted",
+    "bent": "*: the line is bent, so that the slope depends on the window",
+    "unsettled": "\N{DOUBLE DAGGER}: searches did not come back to their best points",
+}
+"""What is said of a number by a mark; why, is told in the table of rates."""
 PER_INCH = 17
 """Characters of the legend's size on an inch."""
 
@@ -62,18 +68,17 @@ def panels_of(ds: xr.Dataset, study: Study, figure: Figure) -> list[Panel]:
     A heat map shows one arm, so a panel of several arms becomes several panels. A panel at a point that was not run is
     left out.
     """
-    panels = list(figure.panels)
-    if not panels and figure.kind == "rates":
-        panels = [_plain(rate.loss, rate.arms) for rate in study.rates if rate.over == figure.x]
-    elif not panels:
-        panels = [_plain(name, ["*"]) for name in study.summaries]
+    found = list(figure.panels)
+    if not found:
+        named = [(rate.loss, rate.arms) for rate in study.rates if rate.over == figure.x]
+        named = named if figure.kind == "rates" else [(name, ["*"]) for name in study.summaries]
+        found = [
+            Panel.model_validate({"title": name, "variable": name, "ylabel": name, "arms": arms})
+            for name, arms in named
+        ]
     if figure.kind == "heatmap":
-        panels = [one for panel in panels for one in _by_arm(ds, panel)]
-    return [p for p in panels if chosen(ds, p.arms) and captions.point(ds, figure, p) is not None]
-
-
-def _plain(variable: str, arms: Sequence[str]) -> Panel:
-    return Panel.model_validate({"title": variable, "variable": variable, "ylabel": variable, "arms": list(arms)})
+        found = [one for panel in found for one in _by_arm(ds, panel)]
+    return [p for p in found if chosen(ds, p.arms) and point(ds, figure, p) is not None]
 
 
 def _by_arm(ds: xr.Dataset, panel: Panel) -> list[Panel]:
@@ -92,31 +97,31 @@ def shown(evidence: Evidence, figure: Figure) -> bool:
 
 
 def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
-    panels = panels_of(evidence.ds, evidence.study, figure)
-    if not panels:
+    found = panels_of(evidence.ds, evidence.study, figure)
+    if not found:
         raise FigureError("None of its arms is part of this run, or none of its points.")
-    rows = math.ceil(len(panels) / figure.columns)
-    columns = math.ceil(len(panels) / rows)
-    width = style.ONE_COLUMN if len(panels) == 1 else style.TWO_COLUMNS
+    rows = math.ceil(len(found) / figure.columns)
+    columns = math.ceil(len(found) / rows)
+    width = style.ONE_COLUMN if len(found) == 1 else style.TWO_COLUMNS
     canvas = style.new_figure(width, rows * (2.2 if columns > 2 else 2.5))
     grid = list(canvas.subplots(rows, columns, squeeze=False).flat)
     facts: list[Facts] = []
-    for axes, panel, names in zip(grid, panels, captions.names_of(evidence.ds, panels), strict=False):
-        letter = f"({chr(97 + len(facts))}) " if len(panels) > 1 else ""
-        facts.append(_panel(axes, evidence, figure, panel, names, width / columns, letter))
-    for axes in grid[len(panels) :]:
+    for axes, panel, names in zip(grid, found, names_of(evidence.ds, found), strict=False):
+        letter = f"({chr(97 + len(facts))}) " if len(found) > 1 else ""
+        facts.append(draw_panel(axes, evidence, figure, panel, names, width / columns, letter))
+    for axes in grid[len(found) :]:
         axes.remove()
-    used = grid[: len(panels)]
+    used = grid[: len(found)]
     if figure.kind == "heatmap":
         _bars(canvas, used, facts)
     elif figure.options.get("share_y", True):
-        _share(used, panels)
+        _share(used, found)
     below = max(_values(axes, fact, width / columns) for axes, fact in zip(used, facts, strict=True)) * rows
     canvas.set_figheight(canvas.get_figheight() + 0.15 * below + _legend(canvas, facts, width))
     return canvas, facts
 
 
-def _panel(
+def draw_panel(
     axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, inches: float, letter: str = ""
 ) -> Facts:
     """Draw one panel with its title and the names of its axes."""
@@ -124,13 +129,47 @@ def _panel(
     fact = PANELS[figure.kind](axes, evidence, figure, panel, names, room)
     title = wrapped(letter + panel.title, int(0.62 * room))
     if panel.note:
-        at = captions.point(evidence.ds, figure, panel) or {}
-        title += "\n" + wrapped(captions.note(evidence, panel, fact.arms[0], at), int(0.85 * room))
+        at = point(evidence.ds, figure, panel) or {}
+        title += "\n" + wrapped(note(evidence, panel, fact.arms[0], at), int(0.85 * room))
     axes.set_title(title, loc="left")
     axes.set_xlabel(mathtext(figure.xlabel or figure.x))
     if figure.kind != "heatmap":
         axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
     return fact
+
+
+def names_of(ds: xr.Dataset, panels: Sequence[Panel]) -> list[Names]:
+    """Return the names of the lines of each panel; one name has one number, and so one colour, in all of them.
+
+    What a panel's title says already is left out: "sparse, ReLU" above "ReLU, N* + 1" leaves "N* + 1", which then is
+    one method in all panels.
+    """
+    numbers: dict[str, int] = {}
+    found = []
+    for panel in panels:
+        arms = chosen(ds, panel.arms)
+        labels = [label(ds, arm) for arm in arms]
+        said = set(PART.split(panel.title)) if len(panels) > 1 else set()
+        short = [", ".join(part for part in PART.split(text) if part not in said) for text in labels]
+        names = next((names for names in (short, labels) if all(names) and len(set(names)) == len(names)), arms)
+        found.append(Names(dict(zip(arms, names, strict=True)), numbers))
+    return found
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break a text into lines for matplotlib."""
+    return mathtext("\n".join(textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)))
+
+
+def note(evidence: Evidence, panel: Panel, arm: str, at: Mapping[str, Any]) -> str:
+    """Return the note of a panel, with coordinates of its point and means of variables there in their places."""
+    values = dict(at)
+    for _, name, *_ in Formatter().parse(panel.note):
+        if name and name not in values:
+            array = evidence.samples(name, arm)
+            here = {axis: at[axis] for axis in at if axis in array.dims}
+            values[name] = float(evidence.samples(name, arm, here).mean())
+    return minus(panel.note.format_map(values))
 
 
 def _values(axes: Axes, fact: Facts, inches: float) -> int:
@@ -152,8 +191,9 @@ def _legend(canvas: Canvas, facts: Sequence[Facts], width: float) -> float:
     """Put the one legend below all panels: lines by their names, then kinds of lines; return its height in inches."""
     alone = len(facts) == 1
     every = [entry for fact in facts for entry in fact.entries]
-    key = {e.name: (e.handle, f"{e.name}: {e.value}" if alone and e.value else e.name) for e in reversed(every)}
-    key = {entry.name: key[entry.name] for entry in every}
+    key: dict[str, tuple[Any, str]] = {}
+    for e in every:
+        key.setdefault(e.name, (e.handle, f"{e.name}: {e.value}" if alone and e.value else e.name))
     if len(key) == 1 and not alone and not any(entry.value for entry in every):
         key = {}  # one method throughout: the caption says which
     for name in (name for fact in facts for name in fact.references):
@@ -179,10 +219,10 @@ def _bars(canvas: Canvas, axes: Sequence[Axes], facts: Sequence[Facts]) -> None:
         drawn.outline.set_visible(False)
 
 
-def _share(axes: Sequence[Axes], panels: Sequence[Panel]) -> None:
+def _share(axes: Sequence[Axes], found: Sequence[Panel]) -> None:
     """Give panels of one variable one vertical axis, so that they can be compared by eye."""
-    for variable in {panel.variable for panel in panels}:
-        members = [a for a, panel in zip(axes, panels, strict=True) if panel.variable == variable]
+    for variable in {panel.variable for panel in found}:
+        members = [a for a, panel in zip(axes, found, strict=True) if panel.variable == variable]
         lows, highs = zip(*(one.get_ylim() for one in members), strict=True)
         for one in members:
             one.set_ylim(min(lows), max(highs))
@@ -203,83 +243,34 @@ def _function(evidence: Evidence, figure: Figure) -> Canvas:
     return canvas
 
 
-# --- any dataset -----------------------------------------------------------------------------------------------------
+# --- captions --------------------------------------------------------------------------------------------------------
 
 
-def alone(
-    ds: Any, kind: str, variable: str, x: str, arms: Sequence[str], ax: Axes | None, options: dict[str, Any]
-) -> Canvas:
-    """Draw one variable of any dataset, in a figure of its own or onto the user's axes."""
-    ds = complete(ds, variable, [x, options["y"]] if kind == "heatmap" else [x])
-    arms = [arms] if isinstance(arms, str) else list(arms)
-    if not chosen(ds, arms):
-        raise FigureError(f"None of the arms {listed(arms)} is in the results, which have {listed(ds['arm'].values)}.")
-    known = [*Panel.model_fields, *Figure.model_fields, *(OF_RATE if kind == "rates" else ())]
-    for key in options:
-        if key not in known:
-            raise FigureError(f"There is no option {key!r}{nearest(key, known)}")
-    of_rate = {key: options.pop(key) for key in OF_RATE if key in options}
-    own = {key: options.pop(key) for key in [*options] if key in Panel.model_fields}
-    panel = Panel.model_validate({"variable": variable, "arms": arms} | own)
-    figure = Figure.model_validate({"kind": kind, "x": x, "panels": [panel]} | options)
-    stated = [Rate.model_validate({"loss": variable, "over": x} | of_rate)] if kind == "rates" else []
-    evidence = Evidence(ds, study_for(ds, stated), "quick")
-    if ax is None:
-        return draw_evidence(evidence, figure)[0]
-    if not isinstance(ax, Axes):
-        raise FigureError(f"ax is a {type(ax).__name__}; it takes matplotlib axes, as of plt.subplots().")
-    with style.look():
-        try:
-            inches = ax.get_window_extent().width / ax.figure.dpi
-            _panel(ax, evidence, figure, panel, captions.names_of(ds, [panel])[0], inches)
-        except ValueError as error:
-            raise FigureError(str(error)) from None
-        ax.legend()
-    canvas = ax.get_figure(root=True)
-    assert isinstance(canvas, Canvas)
-    return canvas
+def origin(evidence: Evidence) -> str:
+    """Return what a figure is of, in few words: study, preset, version."""
+    attrs = evidence.ds.attrs
+    version = f"moestat {attrs['moestat_version']}" if attrs.get("moestat_version") else ""
+    return ", ".join(filter(None, (str(attrs.get("study", "")), f"preset {evidence.preset}", version)))
 
 
-def complete(ds: Any, variable: str, axes: Sequence[str] = ()) -> xr.Dataset:
-    """Return a dataset with arms, replicates and a status, as a figure takes it; what is not there is filled in."""
-    ds = ds.to_dataset(name=variable) if isinstance(ds, xr.DataArray) else ds
-    if not isinstance(ds, xr.Dataset):
-        raise FigureError(
-            f"A figure takes an xarray.Dataset whose variable {variable!r} has the dimensions "
-            f"{listed([*axes, 'replicate'])}; it was given a {type(ds).__name__}."
-        )
-    if variable not in ds:
-        names = [str(name) for name in ds.data_vars]
-        meant = nearest(variable, names) or f"; they hold {listed(names, 12)}."
-        raise FigureError(f"The results hold no variable {variable!r}{meant}")
-    for axis in axes:
-        if axis not in ds[variable].dims:
-            dims = listed(ds[variable].dims)
-            raise FigureError(f"{variable!r} has no axis {axis!r}; its dimensions are {dims}. Name one of them.")
-        if axis not in ds.coords:
-            asked = f"ds.assign_coords({axis}=[...]), {ds.sizes[axis]} of them."
-            raise FigureError(f"The axis {axis!r} has no values; give it some: {asked}")
-    if "status" in ds and "arm" in ds.dims:
-        return ds
-    if "replicate" not in ds.dims:
-        ds = ds.assign({variable: ds[variable].expand_dims(replicate=[0])})
-    if "arm" not in ds.dims:
-        ds = ds.expand_dims(arm=np.array(["results"], dtype=object))
-    names = ds["arm"].values if "arm" in ds.coords else [f"results {k}" for k in range(ds.sizes["arm"])]
-    ds = ds.assign_coords(arm=np.array([str(name) for name in names], dtype=object))
-    if "replicate" not in ds.coords:
-        ds = ds.assign_coords(replicate=np.arange(ds.sizes["replicate"]))
-    if "status" not in ds:
-        known = np.isfinite(ds[variable].astype(float))
-        ds = ds.assign(status=xr.where(known, int(Status.CONVERGED), NOT_COMPUTED))
-    return ds
-
-
-def study_for(ds: xr.Dataset, stated: Sequence[Rate] = ()) -> Study:
-    """Return the study that a dataset is of as far as figures need it: its arms and replicates, and some rates."""
-    told = {key: str(ds.attrs.get(key, "")) for key in ("title", "paper", "source")}
-    presets = {"quick": {"replicates": ds.sizes["replicate"]}}
-    # of any name: they are not read from a study file
-    arms = [Arm.model_construct(name=str(name), label="", settings={}) for name in ds["arm"].values]
-    content = told | {"experiment": "none", "seed": 0, "arms": arms, "presets": presets, "rates": list(stated)}
-    return Study.model_validate(content)
+def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
+    """Return the caption of a figure: the author's, what marks mean, what is left out, on how many runs it rests."""
+    shown = set().union(*(fact.parts for fact in facts))
+    said = [figure.title.rstrip("."), figure.caption.rstrip(".")]
+    if "95 %" not in figure.caption:  # else the author has said it
+        means = MEANS.get(figure.kind, "")
+        said.append(means.replace("Means", "Geometric means", 1) if "geometric" in shown else means)
+    if "predicted" in shown:
+        scale = evidence.study.scale_of(evidence.preset)
+        own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
+        said.append(f"Dashed: the slope printed in the paper{own}")
+    said += [text for mark, text in MARKS.items() if mark in shown]
+    lines: dict[str, list[str]] = {}
+    for number, fact in enumerate(facts):
+        for reason, name in fact.remarks:
+            lines.setdefault(reason, []).append(f"({chr(97 + number)}) {name}" if len(facts) > 1 else name)
+    said += [f"{reason}: {'; '.join(names)}" for reason, names in lines.items()]
+    arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or chosen(evidence.ds, ["*"])
+    counts, number = evidence.count((arm, {}) for arm in arms), evidence.ds.sizes["replicate"]
+    said.append(f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}")
+    return ". ".join(filter(None, [*said, origin(evidence)])) + "."

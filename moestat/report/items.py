@@ -12,15 +12,11 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
 
-import pandas as pd
-from rich.console import RenderableType
-
 from moestat.claims.wording import AT_SCALE, VERDICTS, broad, wording
-from moestat.report import render
+from moestat.report import views
 from moestat.report.text import markdown
-from moestat.report.views import in_words
-from moestat.sentences import counted
-from moestat.study.contents import Contents, Item, Repair
+from moestat.report.views import Shown, in_words
+from moestat.study.contents import Item, Paper, Repair
 from moestat.study.spec import Scale
 
 ORIGINS = ("stated", "implied", "ours")
@@ -48,11 +44,6 @@ def of_group(verdicts: Sequence[str]) -> str:
     open. Variants that contradict each other are *mixed* otherwise, and else the weakest verdict counts: one that
     decides nothing before one that does. A variant without a run leaves open what the others say; *not run* is what no
     run bears on.
-
-    >>> of_group(["supported", "supported"]), of_group(["supported", "refuted"]), of_group(["supported", "not run"])
-    ('supported', 'mixed', 'inconclusive')
-    >>> of_group(["refuted", "no counterexample"]), of_group(["refuted", "inconclusive"])
-    ('refuted', 'refuted')
     """
     if "refuted" in verdicts and "supported" not in verdicts:
         return "refuted"
@@ -70,28 +61,6 @@ def statements(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], 
     for row in rows:
         variants.setdefault((row["bearing"], row["group"], row["scale"]), []).append(str(row["verdict"]))
     return {statement: of_group(verdicts) for statement, verdicts in variants.items()}
-
-
-def headline(ledger: pd.DataFrame) -> pd.DataFrame:
-    """Count the statements of every paper by bearing and scale; one column per verdict."""
-    rows = []
-    for (paper, bearing, scale), part in ledger.groupby(["paper", "bearing", "scale"], sort=True):
-        words = list(statements(part.to_dict("records")).values())
-        head = {"paper": paper, "bearing": bearing, "scale": scale, "statements": len(words)}
-        rows.append(head | {word: words.count(word) for word in WORDS})
-    rows.sort(key=lambda row: (row["paper"], BEARINGS.index(row["bearing"]), SCALES.index(row["scale"])))
-    return pd.DataFrame(rows, columns=["paper", "bearing", "scale", "statements", *WORDS])
-
-
-def sentences(ledger: pd.DataFrame) -> list[str]:
-    """Say the headline, one sentence per paper, bearing and scale."""
-    lines = []
-    for row in headline(ledger).to_dict("records"):
-        words = {word: word for word in WORDS} | ({} if row["scale"] == "paper" else {"not supported": "not shown"})
-        counts = in_words({shown: row[word] for word, shown in words.items() if row[word]})
-        head = f"{row['paper']}, {row['bearing']}, {row['scale']}"
-        lines.append(f"{head}: {counted(row['statements'], 'statement')}: {counts}")
-    return lines
 
 
 # --- items -----------------------------------------------------------------------------------------------------------
@@ -151,24 +120,21 @@ class Part:
             mine = [row for row in self.rows if row["bearing"] == bearing]
             whole = statements(mine)
             is_open = [row for row in mine if whole[bearing, row["group"], row["scale"]] == "inconclusive"]
-            decided = [(row["verdict"], row["scale"]) for row in is_open if row["verdict"] in (*YES, *NO)]
-            within = in_words({_shown(word, scale): count for (word, scale), count in Counter(decided).items()})
+            decided = Counter(_shown(row["verdict"], row["scale"]) for row in is_open if row["verdict"] in (*YES, *NO))
             counts = Counter((word, scale) for (_, _, scale), word in whole.items())
             shown: Counter[str] = Counter()
             for word, scale in product(WORDS, AT_SCALE):
                 if counts[word, scale]:
                     shown[_shown(word, scale)] += counts[word, scale]
-            said.append(f"{head}{in_words(shown)}{f' (variants: {within})' if within else ''}" if shown else "")
-        return "; ".join(filter(None, said))
+            if shown:
+                said.append(head + in_words(shown) + (f" (variants: {in_words(decided)})" if decided else ""))
+        return "; ".join(said)
 
     @property
     def told(self) -> str:
         """The verdicts on the item, or why there are none, and what mends it."""
-        verdicts = self.verdicts
-        if not verdicts and self.rows:
-            verdicts = "what was found is neutral to the paper"
-        elif not verdicts:
-            verdicts = f"see {', '.join(self.elsewhere)}" if self.elsewhere else self.item.unchecked
+        verdicts = self.verdicts or ("what was found is neutral to the paper" if self.rows else "")
+        verdicts = verdicts or (f"see {', '.join(self.elsewhere)}" if self.elsewhere else self.item.unchecked)
         return " ".join([f"{verdicts.rstrip('.')}.", *self.repairs]) if self.repairs else verdicts
 
 
@@ -182,7 +148,7 @@ def _shown(word: str, scale: Scale) -> str:
     return word if word == NOT_RUN else f"{MIXED}{AT_SCALE[scale]}"
 
 
-def parts(contents: Contents, records: Sequence[dict[str, Any]]) -> list[Part]:
+def parts(contents: Paper, records: Sequence[dict[str, Any]]) -> list[Part]:
     """Put every claim to the item that its source names first."""
     by_name = {item.name: Part(item) for item in contents.items}
     for row in records:
@@ -208,13 +174,13 @@ def _cells(part: Part) -> list[str]:
     return [part.item.name, part.item.says, str(part.standing), part.told]
 
 
-def rich(found: Iterable[Part], title: str) -> RenderableType:
+def rich(found: Iterable[Part], title: str) -> Shown:
     """Return the items for the terminal; what they say is left out where there is no room."""
-    return render.rich(render.table(COLUMNS, [_cells(part) for part in found], title=title), spare=("says",))
+    return Shown(views.table(COLUMNS, [_cells(part) for part in found], title=title), spare=("says",))
 
 
-def page(papers: Sequence[tuple[Contents, Sequence[Part]]]) -> str:
+def page(papers: Sequence[tuple[Paper, Sequence[Part]]]) -> str:
     """Return the items of some papers as one Markdown page, the same for the same outputs."""
     listed = [(contents, [_cells(part) for part in found]) for contents, found in papers]
-    template = render.environment().overlay(autoescape=False).get_template("items.md.j2")
+    template = views.environment().overlay(autoescape=False).get_template("items.md.j2")
     return template.render(papers=listed, columns=COLUMNS, command=COMMAND, markdown=markdown)

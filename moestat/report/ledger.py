@@ -5,8 +5,12 @@ It is read from what the runs left behind (``claims.csv`` and ``manifest.json`` 
 
 from __future__ import annotations
 
+import csv
 import math
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,42 +19,134 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from moestat.claims.verdicts import COLUMNS, count_written, written
-from moestat.claims.wording import in_words, rule, tally
-from moestat.report import render, views
-from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, runs_and_records
+from moestat.claims.verdicts import COLUMNS, written
+from moestat.claims.wording import VERDICTS, in_words, rule
+from moestat.report import csv_text, items, views
+from moestat.report.items import NOT_RUN
+from moestat.report.views import Shown
 from moestat.rounding import number
-from moestat.runner import records
+from moestat.runner import hdf5, manifest_file, records, results
 from moestat.sentences import listed
 from moestat.study import presets
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
-NOT_RUN = "not run"
-ABOUT = ("study", "title", "paper", "because", "hindsight", "low", "high", "region")
-RUN = ("preset", "command", "date", "version", "code", "seed")
-LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
+FILTERS = ("paper", "origin", "scale", "verdict")
+"""The columns of the ledger that a reader can choose values of."""
+OUTPUTS = Path("outputs")
+"""The outputs folder of a command without ``--out``."""
+ABOUT = ("study", "paper", "because", "hindsight", "region")
+RUN = ("preset", "command", "date", "version", "decides", "decides_with")
 
 
-def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "") -> pd.DataFrame:
+# --- what lies in an outputs folder: runs, and beside them their records ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the folder of a preset says about itself: the rows of ``claims.csv``, all text, and the manifest."""
+
+    study: str
+    preset: str
+    folder: Path
+    claims: list[dict[str, str]]
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def about(self) -> dict[str, str]:
+        """Preset, command, day of the last change, version of moestat."""
+        kept, known = self.manifest, self.manifest.get("versions")
+        return {
+            "preset": self.preset,
+            "command": str(kept.get("command") or command(self.study, self.preset)),
+            "date": str(kept.get("updated") or kept.get("date") or "")[:10],
+            "version": str(known.get("moestat", "") if isinstance(known, Mapping) else ""),
+        }
+
+    @cached_property
+    def problem(self) -> dict[str, str]:
+        """What its results are results of (:func:`moestat.study.seal.problem`); empty where that cannot be told.
+
+        A record has it in its manifest, a run in the attributes of ``results.nc``.
+        """
+        import h5netcdf  # for one attribute: xarray opens all variables
+
+        lines, path = self.manifest.get("problem"), self.folder / results.NAME
+        if not isinstance(lines, list):
+            try:
+                hdf5.check(path)
+                with h5netcdf.File(path, "r", decode_vlen_strings=True) as file:
+                    lines = str(file.attrs.get("problem", "")).split("\n")
+            except results.UNREADABLE:
+                lines = []
+        return records.problem_of(map(str, lines))
+
+
+def command(study: str, preset: str, out: Path = OUTPUTS, *, verb: str = "") -> str:
+    """Return the command line that runs a study at a preset, or does ``verb`` with it, in an outputs folder."""
+    words = ["python", "-m", "moestat.study", *([verb] if verb else []), study]
+    words += [] if preset == "quick" else ["--preset", preset]
+    return shlex.join([*words, *([] if out == OUTPUTS else ["--out", str(out)])])
+
+
+def folder_of(study: str) -> str:
+    """Return the name of a study's folder: that of its file."""
+    return Path(study).stem if study.endswith(".py") else study
+
+
+def runs_and_records(out_root: Path) -> list[Run]:
+    """Return what was judged in an outputs folder, and the records of the other presets."""
+    found: dict[tuple[str, str], Run] = {}
+    places = [(path.parent.parent.name, path.parent.name, path.parent) for path in out_root.glob("*/*/claims.csv")]
+    for study, preset, folder in [*places, *records.every(out_root)]:
+        if (study, preset) not in found:
+            if records.is_record(folder):
+                records.check(folder, ("claims.csv", "manifest.json"))
+            if (rows := read_claims(folder / "claims.csv")) is not None:
+                found[study, preset] = Run(study, preset, folder, rows, manifest_file.cached(folder))
+    return list(found.values())
+
+
+def read_claims(path: Path) -> list[dict[str, str]] | None:
+    """Read claims.csv; a file that is not one counts as absent."""
+    try:
+        rows = csv_text.load(path)
+    except (ValueError, OSError, csv.Error):
+        return None
+    return rows if all(set(COLUMNS) <= set(row) and None not in row.values() for row in rows) else None
+
+
+# --- the ledger ------------------------------------------------------------------------------------------------------
+
+
+def ledger(out_root: Path | str, studies: Mapping[str, Study]) -> pd.DataFrame:
     """Return every claim of every study, one a row, with the verdict that decides it; without one it is 'not run'.
 
-    The run of the preset ``first`` counts where it has judged a claim. Otherwise that counts which says most about the
-    claim; but a run that could not decide it, with fewer replicates than a verdict needs or without an interval, never
-    takes the place of one that did. A claim that differs from the one that was judged is not run; so are all claims
-    where the run is of other settings than the study states; why says so.
+    The run that says most about a claim counts; but a run that could not decide it, with fewer replicates than a
+    verdict needs or without an interval, never takes the place of one that did. A claim that differs from the one that
+    was judged is not run; so are all claims where the run is of other settings than the study states; why says so.
     """
-    out_root = Path(out_root)
-    by_study: dict[str, list[Run]] = {}
-    for run in runs_and_records(out_root):
-        by_study.setdefault(run.study, []).append(run)
-    rows = []
-    for name, study in studies.items():
-        ran = by_study.get(folder_of(name), [])
-        foreign = {run.preset: _foreign(name, study, run, out_root) for run in ran}
-        for claim in study.claims:
-            rows.append(_about(name, study, claim) | _row(name, study, claim, ran, foreign, first, out_root))
-    return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
+    out = Path(out_root)
+    runs = runs_and_records(out)
+    rows = [row for name, study in studies.items() for row, _ in _rows(out, name, study, runs)]
+    return pd.DataFrame(rows, columns=[*ABOUT, *COLUMNS, *RUN])
+
+
+def _rows(
+    out: Path, name: str, study: Study, runs: Iterable[Run]
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Yield the row of each claim of a study, and what each of its runs came to."""
+    ran = {run.preset: run for run in runs if run.study == folder_of(name)}
+    foreign = {preset: _foreign(name, study, run, out) for preset, run in ran.items()}
+    for claim in study.claims:
+        found, why = [], ""
+        for preset in presets.strongest_first(study, claim, ran):
+            run = ran[preset]
+            row = next((row for row in run.claims if row["claim"] == claim.id), None)
+            problem = row and (foreign[preset] or _outdated(name, study, claim, run, row, out))
+            why = why or problem or ""
+            found += [_judged(run, row)] if row and not problem else []
+        yield _about(name, study, claim) | (_counting(found) or _not_run(name, study, claim, why)), found
 
 
 def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
@@ -58,39 +154,22 @@ def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
     says = {key: getattr(claim, key) for key in told}
     says |= {"claim": claim.id, "group": claim.group or f"{name}/{claim.id}", "region": rule(claim)}
     best = presets.decisive(study, claim) or "quick"
-    says |= {"study": name, "title": study.title, "paper": study.paper, "decides": best}
-    return says | {"low": claim.region[0], "high": claim.region[1], "decides_with": command(name, best)}
+    return says | {"study": name, "paper": study.paper, "decides": best, "decides_with": command(name, best)}
 
 
-def _row(
-    name: str, study: Study, claim: Claim, ran: Iterable[Run], foreign: Mapping[str, str], first: str, out: Path
-) -> dict[str, Any]:
-    """Return what the run says that counts, or that there is none; ``foreign`` has why a preset's run does not."""
-    by_preset = {run.preset: run for run in ran}
-    order = presets.strongest_first(study, claim, by_preset)
-    why = ""
-    spare: dict[str, Any] | None = None
-    for preset in sorted(order, key=lambda preset: preset != first):
-        run = by_preset[preset]
-        row = next((r for r in run.claims or [] if r["claim"] == claim.id), None)
-        if row is None:
-            continue
-        problem = foreign[preset] or _outdated(name, study, claim, run, row, out)
-        if not problem:
-            judged = _judged(run, row)
-            if preset == first:
-                return judged
-            if not _undecidable(judged):  # what is weaker than it says less than it, also where it is inconclusive
-                return judged if spare is None or judged["verdict"] != "inconclusive" else spare
-            spare = spare or judged
-        why = why or problem
-    if spare is not None:
-        return spare
-    best = presets.decisive(study, claim) or "quick"
-    empty: dict[str, Any] = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
-    empty |= {"preset": best, "command": command(name, best), "date": "", "version": "", "code": "", "seed": ""}
-    empty |= {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim), "reason": "", "sealed": ""}
-    return empty | {"verdict": NOT_RUN, "wording": NOT_RUN, "why": why}
+def _judged(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row of ``claims.csv`` with its numbers as numbers (NaN for none), and the run that it is of."""
+    kept = {key: row[key] for key in ("scale", "verdict", "wording", "reason", "why", "rule", "sealed")}
+    numbers = {key: pd.to_numeric(row[key], errors="coerce") for key in ("estimate", "ci_low", "ci_high")}
+    return kept | {key: float(value) for key, value in numbers.items()} | run.about
+
+
+def _counting(found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the run that counts, of judged ones of which the first says most; None of none."""
+    decided = next((row for row in found if not _undecidable(row)), None)
+    if decided is None or decided["verdict"] == "inconclusive":  # then nothing takes the place of the strongest one
+        return found[0] if found else None
+    return decided
 
 
 def _undecidable(row: Mapping[str, Any]) -> bool:
@@ -99,18 +178,17 @@ def _undecidable(row: Mapping[str, Any]) -> bool:
     return row["verdict"] == "inconclusive" and (not known or row["reason"] == "too few")
 
 
-def _judged(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
-    """Return a row of ``claims.csv`` with its numbers as numbers, and the run that it is of."""
-    kept = {key: row[key] for key in ("scale", "verdict", "wording", "reason", "why", "rule", "sealed")}
-    numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
-    return kept | numbers | run.about
+def _not_run(name: str, study: Study, claim: Claim, why: str) -> dict[str, Any]:
+    best = presets.decisive(study, claim) or "quick"
+    empty: dict[str, Any] = dict.fromkeys(("date", "version", "reason", "sealed"), "")
+    empty |= dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan) | dict.fromkeys(("verdict", "wording"), NOT_RUN)
+    empty |= {"preset": best, "command": command(name, best), "why": why}
+    return empty | {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim)}
 
 
-def _foreign(name: str, study: Study, run: Run, out: Path = OUTPUTS) -> str:
+def _foreign(name: str, study: Study, run: Run, out: Path) -> str:
     """Say what a run is of that the study file is not; an empty text where it is of the same problem."""
-    if run.claims is None or run.preset not in study.presets:
-        return ""
-    differing = records.differing(run.problem, study, run.preset)
+    differing = records.differing(run.problem, study, run.preset) if run.preset in study.presets else []
     if not differing:
         return ""
     return (
@@ -132,85 +210,98 @@ def _outdated(name: str, study: Study, claim: Claim, run: Run, row: Mapping[str,
     return ""
 
 
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:  # an empty field: there is no number
-        return math.nan
+# --- as a page, and in the terminal ----------------------------------------------------------------------------------
 
 
-# --- the terminal ----------------------------------------------------------------------------------------------------
+def page(table: pd.DataFrame) -> str:
+    """Return the ledger as a page with search and filters; a claim has the anchor ``STUDY:ID``.
+
+    Without JavaScript it is the whole table, every reason open to read; the script only hides rows.
+    """
+    records = table.to_dict("records")
+    order = {word: place for place, word in enumerate((*items.WORDS, *items.SCALES, *items.ORIGINS))}
+    rules = views.of_rules(records)
+    return (
+        views.environment()
+        .get_template("ledger.html.j2")
+        .render(
+            rows=[row | _shown(row) for row in records],
+            filters=[
+                (name, sorted(set(table[name].astype(str)), key=lambda v: (order.get(v, 99), v))) for name in FILTERS
+            ],
+            rules=f"{rules[:1].upper()}{rules[1:]}." if rules else "No claim has been judged yet.",
+        )
+    )
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "because": row["because"].rstrip("."),
+        "predicted": number(row["predicted"]),
+        "estimate": views.estimated(row),
+        "sealed": views.RULES[written(row)] if row["verdict"] in VERDICTS else "",
+        "why": row["why"] or ("There is no run yet." if row["verdict"] == items.NOT_RUN else ""),
+    }
 
 
 def title(table: pd.DataFrame) -> str:
     """Return how many claims there are, and how they stand."""
-    counts = tally(table["verdict"], table["scale"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
-    return f"{len(table)} claims: {views.in_words(counts)}{views.of_rules(count_written(table.to_dict('records')))}"
+    told = views.tally(table.to_dict("records"), **{NOT_RUN: int((table["verdict"] == NOT_RUN).sum())})
+    return f"{len(table)} claims: {told}"
 
 
-def rich(table: pd.DataFrame) -> RenderableType:
-    """Return the ledger for the terminal, one group of rows per paper and study, with the run in its heading."""
+def rich(table: pd.DataFrame) -> Shown:
+    """Return the ledger for the terminal, one group of rows per paper and study, with the run in its heading.
+
+    Below it stands why runs that are there do not count, each reason once, with the claims that it holds for.
+    """
     groups, kept = [], table.to_dict("records")
+    claims: dict[str, list[str]] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
     for row in kept:
         run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] else ""
         groups.append(f"{row['paper']}: {row['study']}{run}")
-    shown = views.claims(table, title=title(table), groups=groups, notes=_not_shown(kept))
-    return render.rich(shown, spare=("statement", "says", "predicted"))
-
-
-def _not_shown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say why runs that are there do not count, each reason once, with the claims that it holds for."""
-    claims: dict[str, list[str]] = {}
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
         claims.setdefault(row["study"], []).append(row["claim"])
         if row["verdict"] == NOT_RUN and row["why"]:
             reasons.setdefault((row["study"], row["why"]), []).append(row["claim"])
-    return [
+    notes = [
         f"{study}{'' if names == claims[study] else f' ({listed(names, 3)})'}: {why}"
         for (study, why), names in reasons.items()
     ]
-
-
-# --- one claim -------------------------------------------------------------------------------------------------------
+    shown = views.claims(table, title=title(table), groups=groups, notes=notes)
+    return Shown(shown, spare=("statement", "says", "predicted"))
 
 
 def card(out_root: Path, name: str, study: Study, claim: Claim) -> tuple[RenderableType, str]:
     """Return all that is known of a claim (rule, interval, runs), and the command that decides it."""
-    alone = {name: study.model_copy(update={"claims": [claim]})}
-    row = ledger(out_root, alone).to_dict("records")[0]
+    alone = study.model_copy(update={"claims": [claim]})
+    ((row, found),) = _rows(out_root, name, alone, runs_and_records(out_root))
     group = f"counts once with the group {claim.group}" if claim.group else ""
     when, estimate = views.RULES[written(row)], views.estimated(row)
-    told = {
-        "statement": claim.statement,
-        "source": claim.source,
-        "says": "; ".join(filter(None, [views.says(row), claim.because, group])),
-        "rule": in_words(claim),
-        "predicted": number(claim.predicted) + (" (printed in the paper)" if claim.printed else ""),
-        "scale": views.scale_of(row["scale"], study.paper),
-        "estimate": f"{estimate} ({100 * claim.level:.4g} % interval)" if estimate else "none",
-        "verdict": row["wording"] + (f" (rule: {when})" if when else ""),
-        "why": row["why"],
-        "run": _run(out_root, name, row),
-    }
+    folder = records.results_folder(out_root, folder_of(name), row["preset"])
+    run = f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
+    if not row["date"] and row["verdict"] == NOT_RUN:
+        run = f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
+    told = [
+        ("statement", claim.statement),
+        ("source", claim.source),
+        ("says", "; ".join(filter(None, [views.says(row), claim.because, group]))),
+        ("rule", in_words(claim)),
+        ("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else "")),
+        ("scale", views.scale_of(row["scale"], study.paper)),
+        ("estimate", f"{estimate} ({100 * claim.level:.4g} % interval)" if estimate else "none"),
+        ("verdict", row["wording"] + (f" (rule: {when})" if when else "")),
+        ("why", row["why"]),
+        ("run", run),
+    ]
+    others = [other for other in found if other["preset"] != row["preset"]]
+    told += [("also run", f"preset {r['preset']}, {r['date']}: {r['wording']}") for r in others]
     grid = Table.grid(padding=(0, 2))
-    for head, text in told.items():
+    for head, text in told:
         if text:
             grid.add_row(head, Text(text, overflow="fold"))
-    for preset in study.presets:
-        other = ledger(out_root, alone, first=preset).to_dict("records")[0]
-        if preset != row["preset"] and other["preset"] == preset and other["verdict"] != NOT_RUN:
-            grid.add_row("also run", f"preset {preset}, {other['date']}: {other['wording']}")
-    best = presets.decisive(study, claim)
     decided = "No preset of the study judges it."
-    if best:
+    if best := presets.decisive(study, claim):
         cost = f", {study.presets[best].expected}" if study.presets[best].expected else ""
         decided = f"Decided by preset {best}{cost}:\n  {command(name, best, out_root)}"
     return Group(Text(f"{claim.id}  ({name}, {study.paper})\n"), grid), decided
-
-
-def _run(out_root: Path, name: str, row: Mapping[str, Any]) -> str:
-    if not row["date"] and row["verdict"] == NOT_RUN:
-        return f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
-    folder = records.results_folder(out_root, folder_of(name), row["preset"])
-    return f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure as Canvas
 from moestat.claims import selection
 from moestat.claims.selection import NoAnswerError
 from moestat.report import style
-from moestat.report.line_panel import scales, stroke
 from moestat.report.means import along
+from moestat.report.panels import scales, stroke
 from moestat.report.tables import label
 from moestat.study.spec import Figure, Scalar
 
@@ -31,26 +31,10 @@ def paired(
 ) -> Canvas:
     """Draw one row of two panels per variable: means with intervals, and paired differences from the baseline.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-    figure : Figure
-        Of the study: ``x`` and its label and scale, ``logy`` of the panels on the left.
-    variables : mapping
-        Variable -> label of its axis.
-    baseline, others : str, sequence of str
-        Points of the axis ``over`` (arms, or a dimension such as ``kernel``) that are compared.
-    at : mapping, optional
-        Coordinates that are fixed, the arm among them if ``over`` is another axis.
-    ratio : bool, default False
-        Whether ratios (geometric means) take the place of differences.
-    region : (low, high), optional
-        Shaded on the right: where a claim holds; an end far away stands for no end.
-
-    Raises
-    ------
-    NoAnswerError
-        If a variable or a point is not in the results.
+    ``variables`` have the labels of their axes. ``baseline`` and ``others`` are points of the axis ``over`` (arms, or a
+    dimension such as ``kernel``), ``at`` coordinates that are fixed; ``ratio`` puts ratios (geometric means) in the
+    place of differences. The ``region`` (low, high) where a claim holds is shaded on the right. Of a variable or point
+    that is not in the results :class:`moestat.claims.selection.NoAnswerError` says so.
     """
     canvas = style.new_figure(style.TWO_COLUMNS, 0.7 + 2.1 * len(variables))
     grid = canvas.subplots(len(variables), 2, squeeze=False)
@@ -72,7 +56,7 @@ def paired(
         right.set_title(f"({chr(98 + 2 * row)}) paired comparison", loc="left")
         right.set_ylabel(f"{'ratio to' if ratio else 'difference from'} {called[0]}")
         right.axhline(1.0 if ratio else 0.0, color=style.REFERENCE, linewidth=1.0, zorder=1.5)
-        if len(region) == 2:
+        if region:
             limits = right.get_ylim()  # the values decide what is shown, not how far the region goes
             right.axhspan(*region, color=style.REFERENCE, alpha=0.12, linewidth=0)
             right.set_ylim(limits)

@@ -23,7 +23,7 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.experiment import Source
-from moestat.report import csv_text, stored_runs, tables, write
+from moestat.report import csv_text, ledger, tables, write
 from moestat.runner import experiments, manifest_file, needs, plan, records, results
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
@@ -58,13 +58,12 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     request = Request(study=study, preset=preset, out=out)
     root = records.results_folder(out, study_file.name, preset)
     dataset = records.read(root, study_file, request)
-    kept = manifest_file.read(root)
+    kept, about = manifest_file.read(root), results.provenance(dataset)
     _refuse_unfit(dataset, kept, root)
     small = _smaller(*_condensed(dataset, study_file, request, root), study_file.study, preset)
-    gone = [str(name) for name in dataset.variables if name not in small.variables]
-    left_out = [name for name in str(dataset.attrs.get("left_out", "")).split(", ") if name] + gone
-    notes = [line for line in results.provenance(dataset)["notes"] if not line.startswith(LEFT_OUT)]
-    notes = [_portable(line, out) for line in notes]
+    left_out = [name for name in str(dataset.attrs.get("left_out", "")).split(", ") if name]
+    left_out += [str(name) for name in dataset.variables if name not in small.variables]
+    notes = [_portable(line, out) for line in about["notes"] if not line.startswith(LEFT_OUT)]
     if left_out:
         notes.append(f"{LEFT_OUT} {', '.join(left_out)}; no claim, table or figure shows them, and replay gives them")
     named = study_file.name if Path(study).is_absolute() else study
@@ -75,16 +74,18 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     packed = records.packed(small)
     _refuse_changed(small, packed)
     evidence = Evidence(small, write.filled(study_file.study, small), preset)
-    before = {row["claim"]: row for row in stored_runs.read_claims(root / "claims.csv") or []}
-    verdicts, _ = judge_sealed(evidence, seal.read(root), before)
-    made = {"claims.csv": tables.claims(verdicts), "rates.csv": tables.rates(evidence)}
-    content = {results.NAME: packed} | {name: csv_text.dump(table).encode() for name, table in made.items()}
-    rules = seal.raw(root) if seal.read(root) is not None else "{}"
-    compact = json.dumps(json.loads(rules), separators=(",", ":"), ensure_ascii=False)
-    content[seal.PACKED] = seal.packed(compact.encode() + b"\n")
-    problem = results.provenance(dataset)["problem"]
-    described = _manifest(kept, plain, packed) | {"problem": problem, "notes": notes, "left_out": left_out}
-    content[manifest_file.NAME] = (json.dumps(described, indent=1) + "\n").encode()
+    before = {row["claim"]: row for row in ledger.read_claims(root / "claims.csv") or []}
+    sealed = seal.read(root)
+    verdicts, _ = judge_sealed(evidence, sealed, before)
+    rules = json.loads(seal.raw(root)) if sealed is not None else {}
+    described = _manifest(kept, plain, packed) | {"problem": about["problem"], "notes": notes, "left_out": left_out}
+    content = {
+        results.NAME: packed,
+        "claims.csv": csv_text.dump(tables.claims(verdicts)).encode(),
+        "rates.csv": csv_text.dump(tables.rates(evidence)).encode(),
+        seal.PACKED: seal.packed(json.dumps(rules, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"),
+        manifest_file.NAME: (json.dumps(described, indent=1) + "\n").encode(),
+    }
     folder = records.path(to, study_file.name, preset)
     said = _compare(folder, small, replace)
     records.write(folder, content)
@@ -133,8 +134,7 @@ def _smaller(dataset: xr.Dataset, bulky: list[str], study: Study, preset: str) -
     """Return the dataset without those of some bulky variables that nothing shows."""
     shown = _shown(dataset, study, preset) if bulky else {}
     for name in bulky:
-        without = dataset.drop_vars(name)
-        if _shown(without, study, preset) == shown:
+        if _shown(without := dataset.drop_vars(name), study, preset) == shown:
             dataset = without
     return dataset
 

@@ -12,29 +12,15 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-ONE_COLUMN = 3.5
-"""Width in inches of a single column of a journal (89 mm)."""
-
-TWO_COLUMNS = 7.2
-"""Width in inches of a page (183 mm)."""
-
-INK = "#1f2328"
-"""Text and axes."""
-
-REFERENCE = "#767676"
-"""The reference line, e.g. the Fisher line."""
-
+ONE_COLUMN, TWO_COLUMNS = 3.5, 7.2
+"""Widths in inches of a single column of a journal (89 mm), and of its page (183 mm)."""
+INK, PAGE, GRID, REFERENCE = "#1f2328", "#ffffff", "#d9dce0", "#767676"
+"""Colours of text and axes, of the page, of the grid, and of reference lines, e.g. the Fisher line."""
 REFERENCE_LINE: Mapping[str, Any] = {"color": REFERENCE, "linewidth": 1.6}
-
-GRID = "#d9dce0"
-PAGE = "#ffffff"
-
 COLOURS = ("#0084dc", "#e0620a", "#006b54", "#cd7aa8", "#6b4a00", "#562693")
 """One colour per line: contrast of at least 3 on white, and told apart (CIE 1976 distance of at least 20) with each of
 the three kinds of colour blindness."""
-
 MARKERS = ("o", "s", "^", "D", "v", "P")
-
 RC: Mapping[str, Any] = {
     "font.size": 8.0,
     "axes.titlesize": 8.5,
@@ -42,21 +28,15 @@ RC: Mapping[str, Any] = {
     "xtick.labelsize": 7.5,
     "ytick.labelsize": 7.5,
     "legend.fontsize": 7.0,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
     "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
     "axes.grid": True,
     "grid.color": GRID,
     "grid.linewidth": 0.5,
     "lines.linewidth": 1.2,
     "lines.markersize": 4.0,
-    "legend.frameon": False,
     "legend.labelspacing": 0.35,
     "axes.facecolor": "none",
     "figure.constrained_layout.use": True,
@@ -66,10 +46,8 @@ RC: Mapping[str, Any] = {
     "pdf.fonttype": 42,
 }
 """Settings of matplotlib; nothing outside :func:`look` is touched."""
-
-DPI = 300
-SCREEN = 120
-"""Dots per inch in a notebook."""
+DPI, SCREEN = 300, 120
+"""Dots per inch of files, and in a notebook."""
 
 
 @contextmanager
@@ -94,9 +72,13 @@ def colour(index: int) -> str:
 
 def marker(index: int) -> dict[str, Any]:
     """Return shape and filling of the markers of the line with this index."""
-    hollow = (index // len(COLOURS)) % 2 == 1
-    shape = MARKERS[(index + index // len(COLOURS)) % len(MARKERS)]
-    return {"marker": shape, "markerfacecolor": PAGE if hollow else colour(index), "markeredgecolor": colour(index)}
+    turn = index // len(COLOURS)
+    filling = PAGE if turn % 2 == 1 else colour(index)
+    return {
+        "marker": MARKERS[(index + turn) % len(MARKERS)],
+        "markerfacecolor": filling,
+        "markeredgecolor": colour(index),
+    }
 
 
 class _Canvas(Figure):
@@ -131,18 +113,15 @@ def save(figure: Figure, *, title: str = "", description: str = "", source: str 
 
     Title, description and source (study, preset, version) are in the metadata of each, not in the picture.
     """
-    metadata: dict[str, dict[str, Any]] = {
-        "png": {"Title": title, "Description": description, "Source": source, "Software": None},
-        "pdf": {"Title": title, "Subject": description, "Keywords": source, "Creator": "moestat"}
-        | {"Producer": None, "CreationDate": None},
-    }
+    png = {"Title": title, "Description": description, "Source": source, "Software": None}
+    pdf = {"Title": title, "Subject": description, "Keywords": source, "Creator": "moestat"}
     out = {}
     with look():
         figure.set_dpi(DPI)  # letters that are fitted to coarser dots have other widths
         figure.draw_without_rendering()  # laid out once for all formats
         mpl.rcParams["figure.constrained_layout.use"] = False
         figure.set_layout_engine(None)
-        for ending, facts in metadata.items():
+        for ending, facts in {"png": png, "pdf": pdf | {"Producer": None, "CreationDate": None}}.items():
             buffer = io.BytesIO()
             Figure.savefig(figure, buffer, format=ending, dpi=DPI, metadata=facts)
             out[ending] = buffer.getvalue()

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from scipy import stats
 
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence, FittedSeries
 from moestat.claims.selection import NoAnswerError, chosen
 from moestat.claims.verdicts import COLUMNS, Verdict
 from moestat.errors import InputError
+from moestat.rates import mean_interval
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
 from moestat.sentences import listed, nearest
 from moestat.status import Status
-from moestat.study import hub
+from moestat.study import presets
 from moestat.study.spec import Rate
 
 DIAGNOSTICS = (
@@ -38,13 +38,9 @@ METHODS = ("ols", "wls", "last_half", "curvature")
 
 def rates(evidence: Evidence) -> pd.DataFrame:
     """Tabulate every rate of a study."""
-    rows = [
-        row
-        for rate in evidence.study.rates
-        for arm in chosen(evidence.ds, rate.arms)
-        for row in _rate_rows(evidence, rate, arm)
-    ]
-    return _with_axes(rows, RATE_HEAD, evidence.ds)
+    study, ds = evidence.study, evidence.ds
+    rows = [row for rate in study.rates for arm in chosen(ds, rate.arms) for row in _rate_rows(evidence, rate, arm)]
+    return _with_axes(rows, RATE_HEAD, ds)
 
 
 def _with_axes(rows: list[dict[str, Any]], head: Sequence[str], ds: xr.Dataset) -> pd.DataFrame:
@@ -59,11 +55,10 @@ def parameters(evidence: Evidence) -> pd.DataFrame:
     for entry in evidence.study.parameters:
         head = {"block": entry.block, "role": entry.role, "atoms": entry.atoms}
         for arm in chosen(evidence.ds, entry.arms):
-            try:
-                errors = evidence.samples(entry.loss, arm).values
-            except NoAnswerError:
-                continue
-            if np.mean(np.isfinite(errors) & (errors > 0)) > 0.5:  # the error of atoms that are not there is NaN or 0
+            errors = evidence.values(entry.loss, arm)
+            if (
+                np.sum(np.isfinite(errors) & (errors > 0)) > errors.size / 2
+            ):  # the error of atoms that are not there is NaN or 0
                 rows += [head | row for row in _rate_rows(evidence, entry, arm, atoms=entry.atoms)]
     return _with_axes(rows, ("block", "role", "atoms", *RATE_HEAD), evidence.ds)
 
@@ -76,7 +71,7 @@ def label(ds: xr.Dataset, arm: str) -> str:
 
 
 def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") -> list[dict[str, Any]]:
-    facts = hub.facts_of(evidence.study, evidence.preset, rate, arm)
+    facts = presets.facts_of(evidence.study, evidence.preset, rate, arm)
     head = {"arm": arm, "label": label(evidence.ds, arm), "loss": rate.loss, "over": rate.over}
     try:
         array = evidence.samples(rate.loss, arm)
@@ -188,20 +183,16 @@ def _means(evidence: Evidence, name: str, arm: str, level: float) -> Iterator[di
     own = set(dims) - set(map(str, evidence.ds["status"].dims))
     head = {"variable": name, "arm": arm, "label": label(evidence.ds, arm)}
     for point, found in zip(_points(array, dims), samples, strict=True):
-        row = np.where(np.isfinite(found), found, np.nan)
-        used = int(np.isfinite(row).sum())
-        if own and not used:
+        kept = found[np.isfinite(found)]
+        if own and not kept.size:
             continue
-        mean = np.nansum(row) / used if used else np.nan
-        sd = np.sqrt(np.nansum((row - mean) ** 2) / (used - 1)) if used > 1 else np.nan
-        half = stats.t.ppf(0.5 + level / 2, used - 1) * sd / np.sqrt(used) if used > 1 else np.nan
-        low, high = (mean, mean) if exact else within_range(array, mean - half, mean + half)
-        error = 0.0 if exact else sd / np.sqrt(used) if used else np.nan
+        mean, error, low, high = (float(v) for v in mean_interval(kept, level))
+        low, high = (mean, mean) if exact else within_range(array, low, high)
         if binary:
-            low, high = proportion_interval(int(np.nansum(row)), used, level)
-            error = np.sqrt(mean * (1 - mean) / used) if used else np.nan
-        median = np.nanmedian(row) if used else np.nan
-        numbers = (mean, low, high, error, sd, median, used, row.size - used)
+            low, high = proportion_interval(int(kept.sum()), kept.size, level)
+            error = np.sqrt(mean * (1 - mean) / kept.size) if kept.size else np.nan
+        sd, median = kept.std(ddof=1) if kept.size > 1 else np.nan, np.median(kept) if kept.size else np.nan
+        numbers = (mean, low, high, 0.0 if exact else error, sd, median, kept.size, found.size - kept.size)
         yield head | point | dict(zip(MEANS, numbers, strict=True))
 
 
@@ -223,9 +214,9 @@ def statuses(evidence: Evidence) -> pd.DataFrame:
     return pd.DataFrame(rows).fillna(0).astype(dict.fromkeys(pd.DataFrame(rows).columns[2:], int))
 
 
-def failures(ds: xr.Dataset) -> pd.DataFrame:
+def failures(evidence: Evidence) -> pd.DataFrame:
     """Return what the runs that did not converge said: per arm, status and message how many, and one of them."""
-    columns = ["arm", "label", "status", "message", "runs", "example"]
+    columns, ds = ["arm", "label", "status", "message", "runs", "example"], evidence.ds
     named = ds.assign(message=ds["message"] if "message" in ds else xr.full_like(ds["status"], "", dtype=object))
     axes = [str(dim) for dim in ds["status"].dims if dim not in ("arm", "replicate")]
     frame = named[["status", "message"]].reset_coords(drop=True).to_dataframe().reset_index()
@@ -243,17 +234,12 @@ def failures(ds: xr.Dataset) -> pd.DataFrame:
 def diagnostics(evidence: Evidence) -> pd.DataFrame:
     """Return median and range of the diagnostics that the results hold, per arm, over the runs that have values."""
     rows = []
-    for name in DIAGNOSTICS:
-        for arm in chosen(evidence.ds, ["*"]):
-            try:
-                values = evidence.samples(name, arm).values
-            except NoAnswerError:
-                continue
-            values = values[np.isfinite(values)]
-            if values.size:
-                about = evidence.ds[name].attrs.get("long_name", name)
-                ends = (float(np.median(values)), float(values.min()), float(values.max()))
-                rows.append((arm, label(evidence.ds, arm), about, *ends))
+    for name, arm in product(DIAGNOSTICS, chosen(evidence.ds, ["*"])):
+        values = evidence.values(name, arm)
+        if (values := values[np.isfinite(values)]).size:
+            about = evidence.ds[name].attrs.get("long_name", name)
+            ends = (float(np.median(values)), float(values.min()), float(values.max()))
+            rows.append((arm, label(evidence.ds, arm), about, *ends))
     return pd.DataFrame(rows, columns=["arm", "label", "diagnostic", "median", "smallest", "largest"])
 
 
@@ -283,23 +269,21 @@ def tidy(ds: xr.Dataset, variables: Sequence[str] | None = None) -> pd.DataFrame
     names = [str(name) for name in ds.data_vars]
     drawn = [array for array in ds.data_vars.values() if "replicate" in array.dims]
     plainest = ds["status"] if "status" in ds else min(drawn, key=lambda a: a.ndim, default=ds["replicate"])
-    grid = [str(dim) for dim in plainest.dims]
+    grid, status = [str(dim) for dim in plainest.dims], ["status"] if "status" in ds else []
     if variables is None:
         plain = [name for name in names if ds[name].dtype.kind in "fiub" and set(ds[name].dims) == set(grid)]
         variables = [name for name in plain if name not in ("status", "message", "iterations")]
-    parts = []
+    parts: list[pd.DataFrame] = []
+    own: list[str] = []
     for name in map(str, variables):
         if name not in names:
             raise InputError(f"the results hold no variable {name!r}{nearest(name, names) or ';'} {listed(names)}")
         if "replicate" not in ds[name].dims:
             raise InputError(f"the variable {name!r} has no dimension 'replicate': it is one number per cell")
-        status = {"status": ds["status"].reset_coords(drop=True)} if "status" in ds else {}
-        part = ds[[name]].reset_coords(drop=True).assign(status)
-        frame = part.to_dataframe(dim_order=[str(dim) for dim in ds[name].dims]).reset_index()
+        dims = [str(dim) for dim in ds[name].dims]
+        frame = ds[[name, *status]].reset_coords(drop=True).to_dataframe(dim_order=dims).reset_index()
         frame = frame[frame["status"] >= 0] if status else frame
         parts.append(frame.rename(columns={name: "value"}).assign(loss=name, value=frame[name].astype(np.float64)))
-    own = [dim for part in parts for dim in part.columns if dim not in (*grid, "status", "loss", "value")]
-    columns = [*grid, *dict.fromkeys(own), *(["status"] if "status" in ds else []), "loss", "value"]
-    if not parts:
-        return pd.DataFrame(columns=columns)
-    return pd.concat(parts, ignore_index=True).reindex(columns=columns)
+        own += [dim for dim in dims if dim not in (*grid, *own)]
+    columns = [*grid, *own, *status, "loss", "value"]
+    return pd.concat(parts, ignore_index=True).reindex(columns=columns) if parts else pd.DataFrame(columns=columns)

@@ -1,18 +1,26 @@
-"""What of the tables is shown to people: few columns, numbers rounded to their uncertainty, all of it text."""
+"""What of the tables is shown to people, in a terminal, as HTML and LaTeX: few columns, numbers rounded, all text."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from functools import partial
+import re
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
 
 from moestat.claims import wording
 from moestat.claims.verdicts import WHEN, count_written, written
 from moestat.rates.bends import STILL
-from moestat.report.render import table
+from moestat.report import text
 from moestat.rounding import estimate, number
 from moestat.study.seal import Written
 from moestat.study.spec import has_paper
@@ -22,8 +30,40 @@ ENDED = "Failed runs have no values; runs that did not converge have values and 
 SLOPES = {"Fisher": "reference_slope", "start": "start_slope", "OLS": "ols", "WLS": "wls", "last half": "last_half"}
 SLOPES |= {"curvature": "curvature"}
 """Columns of the rate table with two decimals."""
+OF_RATES = (
+    *("search", "notes", "sizes", "first", "last", "predicted", "bound", *SLOPES.values(), "ratio_to_reference"),
+    *("bootstrap_low", "bootstrap_high", "complete", "replicates", "failed", "not_converged"),
+)
+"""What a table has of rates that could be fitted, if there are any."""
 RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
 """When a rule was written, in a column."""
+SIGNS = {"yes": "\N{CHECK MARK}", "no": "\N{MULTIPLICATION X}", "open": "?"}
+"""A sign beside each verdict, so that colour is never the only one."""
+GAP, LEAST = 2, 24
+"""Blanks between columns; cells of a column of words below which one is left out rather than folded."""
+COLOURS = {"yes": "green", "no": "red", "open": "yellow", "": ""}
+_NUMBER = re.compile(r"[-+\u2212\[(]?(\d|inf)[-+\u2212\[\](),./ %e\dinf]*|")
+_TONES = {
+    "yes": ("supported", "shown by", "no counterexample"),
+    "no": ("not su", "not sh", "refuted"),
+    "open": ("inc",),
+}
+_PROSE = MarkdownIt("zero").enable(["emphasis", "backticks", "list"])
+
+
+def table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    groups: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Return a table of text without empty columns; the index has the heading that a row stands under."""
+    made = pd.DataFrame([*rows], columns=[*columns], index=[*groups] or None, dtype=object)
+    made = made.loc[:, [bool(made[column].any()) for column in made]] if len(made) else made
+    made.attrs = {"title": title, "notes": [*notes]}
+    return made
 
 
 def names(frame: pd.DataFrame) -> list[str]:
@@ -33,63 +73,103 @@ def names(frame: pd.DataFrame) -> list[str]:
     return [arm if arm in shared else label for arm, label in zip(frame["arm"], frame["label"], strict=True)]
 
 
-def rates(frame: pd.DataFrame, *, blocks: bool = False) -> pd.DataFrame:
-    """Show fitted rates by loss, or by arm those of ``blocks`` of parameters.
+# --- rates and means -------------------------------------------------------------------------------------------------
+
+
+def rates(frame: pd.DataFrame) -> pd.DataFrame:
+    """Show fitted rates, of losses or of blocks of parameters, under what they are fitted to.
 
     A dagger marks a rate that cannot be trusted, a double dagger one whose global searches did not settle, a star a
     bent line; the notes say so.
     """
-    axes, called = frame.attrs.get("axes", []), names(frame)
-    if blocks:  # arms in the order of their first rows
-        order = sorted(range(len(frame)), key=lambda at: called.index(called[at]))
-        frame, called = frame.iloc[order], [called[at] for at in order]
-    records = frame.to_dict("records")
+    axes, blocks = frame.attrs.get("axes", []), "block" in frame
+    records = frame.reindex(columns=dict.fromkeys([*frame, *OF_RATES])).assign(called=names(frame)).to_dict("records")
     marks: dict[str, str] = {}
-    notes: dict[str, None] = {}
-    rows = []
-    for arm, row in zip(called, records, strict=True):
+    searches: dict[str, None] = {}
+    rows, bent = [], False
+    for row in records:
         mark = ""
         if not row["trusted"]:
             mark = marks.setdefault(row["why"], "\N{DAGGER}" + (str(len(marks) + 1) if marks else ""))
-        if row.get("search"):
+        if pd.notna(row["search"]) and row["search"]:
             mark += "\N{DOUBLE DAGGER}"
-            notes[f"\N{DOUBLE DAGGER} {arm}: {row['search']} Something lower may be left."] = None
-        mark += "*" if _bent(row) else ""
-        head = {"block": row["block"] + mark, "atoms": row["atoms"], "role": row["role"]} if blocks else {}
-        head |= {axis: number(row[axis]) for axis in axes} if blocks else {"arm": arm + mark}
-        rows.append(head | _rate(row))
-    below = [f"{mark} not trusted: {why}" for why, mark in marks.items()]
-    below += [BENT] if any(map(_bent, records)) else []
+            searches[f"\N{DOUBLE DAGGER} {row['called']}: {row['search']} Something lower may be left."] = None
+        if pd.notna(row["notes"]) and row["notes"]:
+            mark, bent = mark + "*", True
+        of_block = {name: row[name] for name in ("block", "atoms", "role")} if blocks else {}
+        rows.append({"arm": row["called"] + mark} | of_block | _rate(row))
+    notes = [*(f"{mark} not trusted: {why}" for why, mark in marks.items()), *([BENT] if bent else []), *searches]
     title = "Parameter rates: slopes of the log error" if blocks else "Rates: slopes of the log loss"
-    groups = called if blocks else [_series(row, axes) for row in records]
-    return table([*rows[0]], [[*row.values()] for row in rows], title=title, groups=groups, notes=[*below, *notes])
+    groups = [_series(row, axes) for row in records]
+    return table([*rows[0]], [[*row.values()] for row in rows], title=title, groups=groups, notes=notes)
 
 
 def _series(row: Mapping[str, Any], axes: Sequence[str]) -> str:
     """Return what a rate is fitted to: the loss, the axis, the sizes, and where on the other axes."""
     place = [f"{axis} = {number(row[axis])}" for axis in axes if pd.notna(row[axis])]
     sizes = ""
-    if pd.notna(row.get("sizes")) and row["sizes"]:
+    if pd.notna(row["sizes"]) and row["sizes"]:
         sizes = f" ({int(row['sizes'])} sizes from {number(row['first'])} to {number(row['last'])})"
     return ", ".join([f"{row['loss']} over {row['over']}{sizes}", *place])
 
 
-def _bent(row: Mapping[str, Any]) -> bool:
-    notes = row.get("notes")  # NaN where a row has no fit
-    return isinstance(notes, str) and bool(notes)
-
-
 def _rate(row: Mapping[str, Any]) -> dict[str, str]:
     slope, interval = estimate(*(0.0 if abs(row[end]) < STILL else row[end] for end in ("slope", "ci_low", "ci_high")))
-    shown = {"slope": slope, "95 % interval": interval} | {end: _number(row.get(end)) for end in ("predicted", "bound")}
+    shown = {"slope": slope, "95 % interval": interval} | {end: _number(row[end]) for end in ("predicted", "bound")}
     for head, name in SLOPES.items():
-        value = row.get(name, math.nan)
-        shown[head] = "" if pd.isna(value) else f"{0.0 if abs(value) < STILL else value:z.2f}"
-    ends = row.get("bootstrap_low", math.nan), row.get("bootstrap_high", math.nan)
-    shown["bootstrap"] = estimate(row.get("ols", math.nan), *ends)[1]
-    shown["loss/Fisher"] = number(row.get("ratio_to_reference", math.nan), 3)
-    shown["complete"] = f"{_count(row.get('complete'))}/{_count(row.get('replicates'))}".strip("/")
-    return shown | {"failed": _count(row.get("failed")), "not conv.": _count(row.get("not_converged"))}
+        shown[head] = "" if pd.isna(row[name]) else f"{0.0 if abs(row[name]) < STILL else row[name]:z.2f}"
+    shown["bootstrap"] = estimate(row["ols"], row["bootstrap_low"], row["bootstrap_high"])[1]
+    shown["loss/Fisher"] = number(row["ratio_to_reference"], 3)
+    shown["complete"] = f"{_count(row['complete'])}/{_count(row['replicates'])}".strip("/")
+    return shown | {"failed": _count(row["failed"]), "not conv.": _count(row["not_converged"])}
+
+
+def summaries(frame: pd.DataFrame) -> pd.DataFrame:
+    """Show means with intervals, one group of rows per variable; values that were lost, where some were."""
+    axes = frame.attrs.get("axes", [])
+    rows = []
+    for name, row in zip(names(frame), frame.to_dict("records"), strict=True):
+        spread = [number(row[key], digits) for key, digits in (("mcse", 2), ("sd", 3), ("median", 4))]
+        counts = _count(row["replicates"]), _count(row["lost"]) if frame["lost"].any() else ""
+        place = (_number(row[axis]) for axis in axes)
+        rows.append((name, *place, *estimate(row["mean"], row["ci_low"], row["ci_high"]), *spread, *counts))
+    columns = ("arm", *axes, "mean", "95 % interval", "MCSE", "sd", "median", "replicates", "lost")
+    return table(columns, rows, title="Means over replicates", groups=list(frame["variable"].astype(str)))
+
+
+def _plain(frame: pd.DataFrame, title: str, note: str = "", group: str = "") -> pd.DataFrame:
+    """Show a table as it is, numbers with three digits, arms by what they are called."""
+    shown = frame.assign(arm=names(frame)).drop(columns=["label", *filter(None, [group])])
+    shown = shown.map(lambda v: number(v, 3) if isinstance(v, float) else str(v))
+    heads = [name.replace("_", " ") for name in shown]
+    groups = list(frame[group]) if group else ()
+    return table(heads, shown.to_numpy().tolist(), title=title, groups=groups, notes=[note] if note else [])
+
+
+def _number(value: Any) -> str:
+    return "" if value is None or value is pd.NA or (isinstance(value, float) and pd.isna(value)) else number(value)
+
+
+def _count(value: Any) -> str:
+    return "" if value is None or pd.isna(value) else str(int(value))
+
+
+SHOWN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "rates": rates,
+    "parameters": rates,
+    "summaries": summaries,
+    "statuses": partial(_plain, title="How the runs ended", note=ENDED),
+    "failures": partial(_plain, title="What the runs that did not converge said"),
+    "diagnostics": partial(_plain, title="Diagnostics of the runs", group="diagnostic"),
+}
+
+
+def frames(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the tables of a run as they are shown, by their names; empty ones are left out."""
+    yield from ((name, SHOWN[name](frame)) for name, frame in tables.items() if len(frame))
+
+
+# --- claims ----------------------------------------------------------------------------------------------------------
 
 
 def claims(
@@ -117,16 +197,6 @@ def estimated(row: Mapping[str, Any]) -> str:
     return value if row["ci_low"] == row["ci_high"] else f"{value} {interval}".strip()
 
 
-def of_rules(counts: Mapping[Written, int]) -> str:
-    """Return what follows a tally of verdicts: when their rules were written; of no verdicts an empty text.
-
-    >>> of_rules({"sealed": 5, "edited": 1, "added": 0})
-    '; rules: 5 sealed, 1 edited, 0 added'
-    """
-    told = ", ".join(f"{counts[when]} {RULES[when] or when}" for when in WHEN)
-    return f"; rules: {told}" if sum(counts.values()) else ""
-
-
 def says(row: Mapping[str, Any]) -> str:
     """Return whose statement a claim is, and what it means for the paper."""
     return f"{row['origin']}, {row['bearing']}"
@@ -142,10 +212,16 @@ def scale_of(scale: str, paper: str) -> str:
     return {"paper": own, "reduced": "reduced scale"}.get(scale, f"a {scale}")
 
 
-def tally(frame: pd.DataFrame) -> str:
-    """Return how many claims got which verdict, with their scale, and when their rules were written."""
-    counts = in_words(wording.tally(frame["verdict"], frame["scale"]))
-    return counts + of_rules(count_written(frame.to_dict("records")))
+def tally(rows: Sequence[Mapping[str, Any]], **more: int) -> str:
+    """Return how many claims got which verdict, with their scale, what else they are, and when rules were written."""
+    return "; ".join(filter(None, [in_words(wording.tally(rows) | more), of_rules(rows)]))
+
+
+def of_rules(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say when the rules of verdicts were written; of no verdicts an empty text."""
+    counts = count_written(rows)
+    told = ", ".join(f"{counts[when]} {when}" for when in WHEN)
+    return f"rules: {told}" if sum(counts.values()) else ""
 
 
 def in_words(counts: Mapping[str, int]) -> str:
@@ -157,45 +233,120 @@ def in_words(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
-def summaries(frame: pd.DataFrame) -> pd.DataFrame:
-    """Show means with intervals, one group of rows per variable; values that were lost, where some were."""
-    axes = frame.attrs.get("axes", [])
-    rows = []
-    for name, row in zip(names(frame), frame.to_dict("records"), strict=True):
-        spread = [number(row[key], digits) for key, digits in (("mcse", 2), ("sd", 3), ("median", 4))]
-        counts = _count(row["replicates"]), _count(row["lost"]) if frame["lost"].any() else ""
-        place = (_number(row[axis]) for axis in axes)
-        rows.append((name, *place, *estimate(row["mean"], row["ci_low"], row["ci_high"]), *spread, *counts))
-    columns = ("arm", *axes, "mean", "95 % interval", "MCSE", "sd", "median", "replicates", "lost")
-    return table(columns, rows, title="Means over replicates", groups=list(frame["variable"].astype(str)))
+# --- in a terminal ---------------------------------------------------------------------------------------------------
 
 
-def _plain(frame: pd.DataFrame, title: str, note: str = "", group: str = "") -> pd.DataFrame:
-    """Show a table as it is, numbers with three digits, arms by what they are called."""
-    shown = frame.assign(arm=names(frame)).drop(columns=["label", *filter(None, [group])])
-    rows = [
-        [number(v, 3) if isinstance(v, float) else str(v) for v in row]
-        for row in shown.itertuples(index=False, name=None)
-    ]
-    heads = [name.replace("_", " ") for name in shown]
-    return table(heads, rows, title=title, groups=list(frame[group]) if group else (), notes=[note] if note else [])
+def tone(wording: str) -> str:
+    """Return whether a verdict speaks for a statement, against it, or leaves it open; of other texts an empty one.
+
+    >>> tone("not shown at reduced scale"), tone("refuted by 2 of 9"), tone("inconclusive"), tone("not run")
+    ('no', 'no', 'open', '')
+    """
+    return next((kind for kind, starts in _TONES.items() if wording.startswith(starts)), "")
 
 
-def _number(value: Any) -> str:
-    return "" if value is None or value is pd.NA or (isinstance(value, float) and pd.isna(value)) else number(value)
+def parts(shown: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each heading with its rows; no heading where there are no groups."""
+    if isinstance(shown.index, pd.RangeIndex):
+        yield "", shown
+    else:
+        yield from shown.groupby(level=0, sort=False)
 
 
-def _count(value: Any) -> str:
-    return "" if value is None or pd.isna(value) else str(int(value))
+def numeric(shown: pd.DataFrame) -> list[bool]:
+    """Return which columns hold numbers alone, and are set flush right; the first has names."""
+    return [at > 0 and all(_NUMBER.fullmatch(cell) for cell in shown[name]) for at, name in enumerate(shown)]
 
 
-def frames(tables: Mapping[str, pd.DataFrame]) -> Iterable[tuple[str, pd.DataFrame]]:
-    """Yield the tables of a run as they are shown, by their names; empty ones are left out."""
-    show: dict[str, Callable[[pd.DataFrame], pd.DataFrame]]
-    show = {"rates": rates, "parameters": partial(rates, blocks=True), "summaries": summaries}
-    show |= {"statuses": partial(_plain, title="How the runs ended", note=ENDED)}
-    show |= {"failures": partial(_plain, title="What the runs that did not converge said")}
-    show |= {"diagnostics": partial(_plain, title="Diagnostics of the runs", group="diagnostic")}
-    for name, frame in tables.items():
-        if len(frame):
-            yield name, show[name](frame)
+@dataclass(frozen=True)
+class Shown:
+    """A table for rich; ``spare`` are columns that a narrow terminal does without, in this order."""
+
+    table: pd.DataFrame
+    spare: Sequence[str] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shown = self.table
+        for column in self.spare:
+            if sum(min(width, LEAST) + GAP for width in _widths(shown)) - GAP <= options.max_width:
+                break
+            shown = shown.drop(columns=column, errors="ignore")
+        widths, room = _widths(shown), options.max_width - GAP * (shown.shape[1] - 1)
+        # blanks between words give way, then words; but numbers and intervals are broken last
+        whole = [width if right else 0 for width, right in zip(widths, numeric(shown), strict=True)]
+        words = [max(*pair) for pair in zip(whole, _widths(shown, str.split), strict=True)]
+        for least in (words, [max(4, end) for end in whole], [4] * len(widths)):
+            while sum(widths) > room and (wide := [at for at, end in enumerate(least) if widths[at] > end]):
+                widths[max(wide, key=widths.__getitem__)] -= 1
+        if shown.attrs["title"]:
+            yield Text(shown.attrs["title"], style="bold")
+        yield _grid(shown.iloc[:0], widths, numeric(shown), header=True)
+        yield Text("\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (sum(widths) + GAP * (len(widths) - 1)))
+        for heading, rows in parts(shown):
+            if heading:
+                yield Text(heading, style="bold italic")
+            yield _grid(rows, widths, numeric(shown))
+            yield ""
+        yield from (Text(note, style="dim") for note in shown.attrs["notes"])
+
+
+def _widths(shown: pd.DataFrame, split: Callable[[str], list[str]] = lambda cell: [cell]) -> list[int]:
+    """Return the cells that the widest text of each column takes, or the widest part of one."""
+    return [max(cell_len(part) for cell in [name, *shown[name]] for part in [*split(cell), ""]) for name in shown]
+
+
+def _grid(rows: pd.DataFrame, widths: Sequence[int], right: Sequence[bool], *, header: bool = False) -> Table:
+    grid = Table(box=None, show_header=header, padding=(0, GAP, 0, 0), pad_edge=False)
+    for name, width, flush in zip(rows, widths, right, strict=True):
+        grid.add_column(Text(name), width=width, justify="right" if flush else "left", overflow="fold")
+    for row in rows.to_dict("records"):
+        styles = {"verdict": COLOURS[tone(row.get("verdict", ""))]}
+        grid.add_row(*(Text(cell, style=styles.get(name, "")) for name, cell in row.items()))
+    return grid
+
+
+# --- files and pages -------------------------------------------------------------------------------------------------
+
+
+def html(shown: pd.DataFrame) -> Markup:
+    """Return an accessible HTML table: caption, column and row headers with their scope."""
+    right = dict(zip(shown, numeric(shown), strict=True))
+    template = environment().get_template("table.html.j2")
+    return Markup(template.render(table=shown, parts=[*parts(shown)], right=right))
+
+
+def latex(shown: pd.DataFrame, *, label: str = "") -> str:
+    """Return tables of LaTeX that break over pages (booktabs and longtable): one for each heading."""
+    lines = [r"% needs \usepackage{booktabs,longtable}", r"\begingroup\footnotesize\setlength{\tabcolsep}{4pt}\sloppy"]
+    kinds = "".join("r" if flush else "l" for flush in numeric(shown))
+    for count, (heading, rows) in enumerate(parts(shown), 1):
+        caption = text.latex(": ".join(filter(None, (shown.attrs["title"], heading))))
+        look = {"column_format": f"@{{}}{kinds}@{{}}", "label": f"{label}-{count}" if heading else label}
+        escaped = rows.map(text.latex).rename(columns=text.latex)
+        lines.append(escaped.to_latex(index=False, longtable=True, caption=caption, **look))
+    lines += [rf"\par\noindent {text.latex(note)}" for note in shown.attrs["notes"]]
+    return "\n".join([*lines, r"\par\endgroup", ""])
+
+
+def chip(wording: str, count: int | None = None) -> Markup:
+    """Return a verdict, or how many there are of it, as a coloured word with a sign."""
+    words, kind = wording if count is None else f"{count} {wording}", tone(wording)
+    sign = Markup('<span aria-hidden="true">{}</span> ').format(SIGNS[kind]) if kind else ""
+    return Markup('<span class="verdict {}">{}{}</span>').format(kind, sign, words)
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates of the pages."""
+    loader = PackageLoader("moestat.report")
+    pages = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    pages.globals |= {"text": text.html, "paragraphs": paragraphs, "chip": chip}
+    return pages
+
+
+def paragraphs(prose: str) -> Markup:
+    """Return the prose of a study as HTML: paragraphs, lists of lines with ``- ``, *emphasis*, **strong**, `code`.
+
+    The rest of Markdown stays text, so that nothing in a formula becomes a link, a heading or an escape.
+    """
+    return Markup(_PROSE.render(prose.strip()).rstrip())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import fnmatch
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,26 +17,45 @@ from rich.text import Text
 
 from moestat import files
 from moestat.claims.evidence import Evidence
-from moestat.claims.verdicts import judge_sealed
-from moestat.report import captions, csv_text, figures, html, render, style, tables, views
-from moestat.report.html import Drawn
+from moestat.claims.verdicts import Verdict, judge_sealed, judged, written
+from moestat.claims.wording import broad, rule, tally
+from moestat.report import csv_text, figures, style, tables, views
+from moestat.report.views import Shown
+from moestat.rounding import number
 from moestat.study import seal
 from moestat.study.presets import figure_file
-from moestat.study.spec import Figure, Study
+from moestat.study.spec import Claim, Figure, Study
 
-NOT_IN_PAPER = (
-    *("start", "OLS", "WLS", "bootstrap", "last half", "curvature", "loss/Fisher", "failed", "not conv."),
-    *("sd", "median"),
-)
+NOT_IN_PAPER = ["start", "OLS", "WLS", "bootstrap", "last half", "curvature", "loss/Fisher", "failed", "not conv."]
+NOT_IN_PAPER += ["sd", "median"]
 """Columns that a page has no room for; the CSV files have all of them."""
-IN_FILES = ("sd", "median", "replicates")
+IN_FILES = ["sd", "median", "replicates"]
 """Columns of means that a terminal has no room for."""
 KEPT = ("rates", "parameters", "summaries")
 """The tables that are files of their own."""
-ROWS = 20
-"""Claims on the one screen that a run ends with."""
-SENTENCES = 3
-"""Findings on it."""
+ALL = (*KEPT, "statuses", "failures", "diagnostics")
+ROWS, SENTENCES = 20, 3
+"""Claims and findings on the one screen that a run ends with."""
+MOST_ROWS = 200
+"""A longer table of means is cut in the page; the file holds all of it."""
+HIDDEN = {"command", "set", "settings", "title", "notes", "source", "paper", "problem"}
+"""What the provenance of a run has that the page says elsewhere, or not at all."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure of the page: its PNG and caption, or the problem that kept it from being drawn."""
+
+    name: str
+    png: bytes = b""
+    caption: str = ""
+    problem: str = ""
+    inches: float = 0.0
+
+    @property
+    def data(self) -> str:
+        """The picture as it stands in the page."""
+        return base64.b64encode(self.png).decode("ascii")
 
 
 @dataclass(frozen=True)
@@ -61,35 +82,34 @@ class Report:
             return Group(self.rates_table(), self.summary)
         told = [_reason(row) for row in self.claims.to_dict("records") if math.isnan(row["estimate"])][:SENTENCES]
         told += [Text(sentence) for sentence in self.sentences[:SENTENCES]]
-        first = self.claims.assign(_ours=self.claims["origin"] == "ours").sort_values("_ours", kind="stable").head(ROWS)
+        first = self.claims.sort_values("origin", key=lambda origin: origin == "ours", kind="stable").head(ROWS)
         more = len(self.claims) - len(first)
         notes = [f"and {more} more claims: --verbose"] if more else []
-        table = render.without(views.claims(first, bent=self.bent, notes=notes), "statement", "says")
-        return Group(render.rich(table), *told, *([Text("")] if told else []), self.summary)
+        table = views.claims(first, bent=self.bent, notes=notes).drop(columns=["statement", "says"], errors="ignore")
+        return Group(Shown(table), *told, *([Text("")] if told else []), self.summary)
 
-    def rates_table(self) -> RenderableType:
+    def rates_table(self) -> Shown:
         """Return the rate table for a terminal; without rates, that of means."""
         if len(self.tables["rates"]):
             short = self.tables["rates"].assign(label=self.tables["rates"]["arm"])
-            return render.rich(views.rates(short), spare=("bound", *NOT_IN_PAPER))
-        return render.rich(render.without(views.summaries(self.tables["summaries"]), *IN_FILES), spare=("MCSE",))
+            return Shown(views.rates(short), spare=("bound", *NOT_IN_PAPER))
+        return Shown(views.summaries(self.tables["summaries"]).drop(columns=IN_FILES, errors="ignore"), spare=("MCSE",))
 
     def claims_table(self) -> RenderableType:
         """Return the claims table for a terminal: as many columns as fit, and the reasons."""
         if not len(self.claims):
             return Text("")
-        shown = render.rich(views.claims(self.claims, bent=self.bent, title="Claims"), spare=("statement", "predicted"))
-        told = [
-            _reason(row)
-            for row in self.claims.to_dict("records")
-            if row["sealed"] == "edited" or row["reason"] not in ("", "across the edge")
-        ]
-        return Group(shown, *told)
+        shown = Shown(views.claims(self.claims, bent=self.bent, title="Claims"), spare=("statement", "predicted"))
+        rows = self.claims.to_dict("records")
+        told = [row for row in rows if row["sealed"] == "edited" or row["reason"] not in ("", "across the edge")]
+        return Group(shown, *map(_reason, told))
 
     @property
     def summary(self) -> Text:
         """The run in a few lines: how the runs ended, the verdicts, where the report is, what went wrong."""
-        judged = f"Claims: {views.tally(self.claims)}." if len(self.claims) else "The study makes no claim."
+        judged = "The study makes no claim."
+        if len(self.claims):
+            judged = f"Claims: {views.tally(self.claims.to_dict('records'))}."
         drawn = [f"Figure: {self.figure}"] if self.figure else []
         page = f"Report: {self.folder / 'report.html'}  (every table and reason: --verbose)"
         return Text("\n".join([f"{self.runs}.", judged, *self.problems, *drawn, page]))
@@ -111,62 +131,160 @@ def write_outputs(
     """
     evidence = Evidence(dataset, filled(study, dataset), preset)
     judgements, changes = judge_sealed(evidence, seal.read(folder))
-    made = all_tables(evidence)
-    judged = tables.claims(judgements)
-    _write(folder, "claims.csv", csv_text.dump(judged))
-    _write(folder, "rates.csv", csv_text.dump(made["rates"]))
+    made = {name: getattr(tables, name)(evidence) for name in ALL}
+    claims = tables.claims(judgements)
+    drawn = [_draw(evidence, figure, folder) for figure in evidence.study.figures if figures.shown(evidence, figure)]
+    notes = [*lines(provenance.get("notes")), *changes]
+    texts = {"claims.csv": csv_text.dump(claims), "rates.csv": csv_text.dump(made["rates"])}
     for name, shown in views.frames({name: made[name] for name in KEPT}):
-        _write(folder, f"{name}.csv", csv_text.dump(made[name]))
-        _write(folder, f"{name}.tex", render.latex(render.without(shown, *NOT_IN_PAPER), label=f"tab:{name}"))
-    drawn = draw(evidence, folder)
-    notes = provenance.get("notes") or []
-    notes = [*(notes.splitlines() if isinstance(notes, str) else notes), *changes]
-    _write(folder, "report.html", html.report(evidence, made, judgements, drawn, {**provenance, "notes": notes}))
+        texts[f"{name}.csv"] = csv_text.dump(made[name])
+        texts[f"{name}.tex"] = views.latex(shown.drop(columns=NOT_IN_PAPER, errors="ignore"), label=f"tab:{name}")
+    texts["report.html"] = page(evidence, made, judgements, drawn, {**provenance, "notes": notes})
+    for name, text in texts.items():
+        files.write(folder / name, text.encode(), durable=False)
     counts = evidence.count()
     return Report(
         folder,
         made,
-        judged,
+        claims,
         [f"Figure {figure.name} could not be drawn: {figure.problem}" for figure in drawn if figure.problem],
         f"{counts.replicates} runs: {counts}",
         bent=frozenset(verdict.claim for verdict in judgements if verdict.bend),
-        sentences=html.findings(evidence.study, judgements),
+        sentences=findings(evidence.study, judgements),
         figure=next((folder / f"{figure.name}.png" for figure in drawn if not figure.problem), None),
     )
 
 
-def all_tables(evidence: Evidence) -> dict[str, pd.DataFrame]:
-    """Return the tables of a run by their names."""
-    of_evidence = ("rates", "parameters", "summaries", "statuses", "diagnostics")
-    made = {name: getattr(tables, name)(evidence) for name in of_evidence}
-    return made | {"failures": tables.failures(evidence.ds)}
-
-
-def draw(evidence: Evidence, folder: Path) -> list[Drawn]:
-    """Draw the figures of a run and write their files."""
-    study, drawn = evidence.study, []
-    for figure in study.figures:
-        if figures.shown(evidence, figure):
-            drawn.append(_draw(evidence, figure, figure_file(study, evidence.preset, figure.name), folder))
-    return drawn
-
-
-def _draw(evidence: Evidence, figure: Figure, name: str, folder: Path) -> Drawn:
+def _draw(evidence: Evidence, figure: Figure, folder: Path) -> Drawn:
+    """Draw a figure of a run and write its files."""
+    name = figure_file(evidence.study, evidence.preset, figure.name)
     try:
         canvas, facts = figures.draw_evidence(evidence, figure)
     except figures.FigureError as error:
         return Drawn(name, problem=str(error))
-    caption = captions.caption(evidence, figure, facts)
-    title, source = figure.title or evidence.study.title, captions.origin(evidence)
+    caption = figures.caption(evidence, figure, facts)
+    title, source = figure.title or evidence.study.title, figures.origin(evidence)
     saved = style.save(canvas, title=title, description=caption, source=source)
     for ending, content in saved.items():
         files.write(folder / f"{name}.{ending}", content, durable=False)
-    notes = captions.notes(facts)
-    return Drawn(name, saved["png"], caption, notes=notes, inches=float(canvas.get_figwidth()))
+    return Drawn(name, saved["png"], caption, inches=float(canvas.get_figwidth()))
 
 
-def _write(folder: Path, name: str, text: str) -> None:
-    files.write(folder / name, text.encode(), durable=False)
+# --- report.html, one file that loads nothing ------------------------------------------------------------------------
+
+
+def page(
+    evidence: Evidence,
+    tables: Mapping[str, pd.DataFrame],
+    verdicts: Sequence[Verdict],
+    figures: Sequence[Drawn],
+    provenance: Mapping[str, Any],
+) -> str:
+    """Return the page of a study at a preset; ``tables`` are the frames of a run by their names."""
+    study, preset = evidence.study, evidence.preset
+    shown = dict(views.frames({**tables, "summaries": tables["summaries"].head(MOST_ROWS)}))
+    if len(tables["summaries"]) > MOST_ROWS:
+        more = f"The first {MOST_ROWS} of {len(tables['summaries'])} rows; summaries.csv holds all of them."
+        shown["summaries"].attrs["notes"].append(more)
+    there = [arm for arm in study.arms if arm.name in evidence.ds["arm"].values]
+    arms = [(arm.name, arm.label, ", ".join(f"{k} = {_text(v)}" for k, v in arm.settings.items())) for arm in there]
+    rows, claims = [verdict.row() for verdict in verdicts], {claim.id: claim for claim in study.claims}
+    page = views.environment().get_template("report.html.j2")
+    return page.render(
+        study=study,
+        preset=preset,
+        scale=views.scale_of(study.scale_of(preset), study.paper),
+        tally=tally(rows),
+        rules=views.of_rules(rows),
+        counts=evidence.count(),
+        warnings=lines(provenance.get("notes")),
+        findings=findings(study, verdicts),
+        figures=figures,
+        claims=[row | {"told": _told(row, claims[row["claim"]])} for row in rows],
+        elsewhere=[claim.id for claim in study.claims if claim not in judged(study, preset)],
+        tables=dict.fromkeys(tables, "") | {name: views.html(table) for name, table in shown.items()},
+        design=design(evidence.ds, study, preset, lines(provenance.get("set"))),
+        arms=views.html(views.table(("arm", "label", "settings"), arms, title="Arms")),
+        about=dict.fromkeys(("study", "date", "moestat_version", "command"), "") | dict(provenance),
+        provenance=_provenance(provenance),
+    )
+
+
+def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
+    """Return the texts of the findings whose verdicts are those of the run, in the order of the study.
+
+    Text that is bound to verdicts cannot contradict them: a finding on a claim that was not judged does not hold.
+    """
+    words = {v.claim: {v.verdict, broad(v.verdict)} for v in verdicts}
+    claims = [claim.id for claim in study.claims]
+
+    def holds(pattern: str, word: str) -> bool:
+        matching = fnmatch.filter(claims, pattern)
+        return bool(matching) and all(word in words.get(claim, ()) for claim in matching)
+
+    return [f.text for f in study.findings if all(holds(pattern, word) for pattern, word in f.when.items())]
+
+
+def _told(row: Mapping[str, Any], claim: Claim) -> str:
+    """Return what is said below a claim: whose it is, what the paper has, the rule and when it was written."""
+    when = views.RULES[written(row)]
+    said = {"predicted": number(row["predicted"]), "rule": rule(claim) + (f" ({when})" if when else "")}
+    parts = [row["source"], views.says(row), claim.because.rstrip(".")]
+    parts += [f"{name} {text}" for name, text in said.items() if text]
+    parts += [f"counts once with the group {row['group']}"] if row["group"] != row["claim"] else []
+    return "; ".join(filter(None, parts))
+
+
+def design(ds: xr.Dataset, study: Study, preset: str, overrides: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Return how a study was made, in terms and descriptions; ``overrides`` are settings of the command line."""
+    chosen = study.presets.get(preset)
+    rows = [(f"Preset {preset}", chosen.about)] if chosen is not None and chosen.about else []
+    axes = [str(d) for d in ds["status"].dims if d not in ("arm", "replicate")]
+    rows += [(f"Grid: {axis}", ", ".join(number(v) for v in ds[axis].values.tolist())) for axis in axes]
+    rows.append(("Replicates", f"{ds.sizes['replicate']} per cell"))
+    shared = study.settings | (chosen.settings if chosen else {})
+    settings = [f"{key} = {_text(value)}" for key, value in shared.items()]
+    settings += [f"{text.replace('=', ' = ', 1)} (set on the command line)" for text in overrides]
+    rows += [("Settings", ", ".join(settings))] if settings else []
+    for head, name in (("Target", "target"), ("Starts", "start_policy")):
+        texts = _statements(ds, name)
+        rows += [(head, f"{text} ({', '.join(arms)})" if len(texts) > 1 else text) for text, arms in texts.items()]
+    return rows
+
+
+def _statements(ds: xr.Dataset, name: str) -> dict[str, list[str]]:
+    """Return the texts of the cells under ``name``, each with the arms that share it, in order."""
+    if name not in ds:
+        return {str(ds.attrs[name]): []} if ds.attrs.get(name) else {}
+    texts: dict[str, list[str]] = {}
+    for arm in map(str, ds["arm"].values):
+        here = ds[name].sel(arm=arm) if "arm" in ds[name].dims else ds[name]
+        for text in {t: None for t in here.values.ravel().tolist() if isinstance(t, str) and t}:
+            texts.setdefault(text, []).append(arm)
+    return texts
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, float) and math.isfinite(value):
+        return number(value, 8)
+    return str(value).lower() if isinstance(value, bool) else str(value) or '""'
+
+
+def lines(value: Any) -> list[str]:
+    """Return the lines of a text, or of a list of texts, each once."""
+    return list(dict.fromkeys(value.splitlines() if isinstance(value, str) else map(str, value or ())))
+
+
+def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = []
+    for key, value in provenance.items():
+        if key not in HIDDEN and not key.startswith("count_") and value not in ("", None, []):
+            value = [f"{k} {v}" for k, v in value.items()] if isinstance(value, Mapping) else value
+            told = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            rows.append((key.replace("_", " "), told))
+    return rows
 
 
 # --- a study that says nothing about what it shows -------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """One run's results, read once: every number of a series comes from one fit, in one window."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from report_example import results, study_of
@@ -10,10 +8,8 @@ from scipy import stats
 from moestat.claims import evidence as module
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError
-from moestat.report import style, tables
-from moestat.report.write import write_outputs
-from moestat.study import hub
+from moestat.report import tables
+from moestat.study import presets
 
 PANEL = {"variable": "L3"}
 RATE = {"loss": "L3", "reference": "fisher_L3", "start": "start_L3"}
@@ -21,25 +17,6 @@ RATE = {"loss": "L3", "reference": "fisher_L3", "start": "start_L3"}
 
 def study(**more):
     return study_of(results(), figures=[{"name": "a", "panels": [PANEL]}], **more)
-
-
-def test_a_series_is_fitted_once_for_verdict_table_and_figure(monkeypatch, tmp_path):
-    fitted = Counter()
-
-    def counting(losses, sizes, window, level, *draws):
-        fitted[losses.tobytes(), window, level] += 1
-        return fit(losses, sizes, window, level, *draws)
-
-    fit = module.fit_array
-    monkeypatch.setattr(module, "fit_array", counting)
-    # all of a figure but its bytes
-    monkeypatch.setattr(style, "save", lambda canvas, **_: dict.fromkeys(("png", "pdf"), b""))
-    ds = results()
-    made = study_of(ds, rates=[RATE], figures=[{"name": "a", "panels": [PANEL]}, {"name": "b"}], summaries=[])
-    report = write_outputs(ds, made, "quick", tmp_path, provenance={})
-    assert list(report.claims["claim"]) == ["slope", "faster", "absent"]  # a slope, and a difference of two
-    # losses and starts of four arms, each once, and a reference of four arms that holds the same values in all of them
-    assert sorted(fitted.values()) == [1] * 8 + [4]
 
 
 def test_claim_and_table_share_the_window_of_the_rate():
@@ -50,25 +27,15 @@ def test_claim_and_table_share_the_window_of_the_rate():
     assert judged.estimate == fit.slope == tables.rates(run).iloc[0]["slope"] and fit.sizes[0] >= 3000
 
 
-def test_samples_of_an_arm_are_selected_once_and_equal_a_slow_selection():
-    ds = results()
-    ds["status"][1, 2, 3] = 8
-    run = Evidence(ds, study_of(ds), "quick")
-    first = run.samples("L3", "sigmoid-relu")
-    assert run.samples("L3", "sigmoid-relu") is first
-    np.testing.assert_array_equal(first, np.where(ds["status"][1] == 0, ds["L3"][1], np.nan))
-    with pytest.raises(NoAnswerError, match="no axis 'size'"):
-        run.samples("L3", "sigmoid-relu", {"size": 3})
-
-
 def test_a_rate_says_what_belongs_to_its_series():
     rate = {"loss": "L3", "printed": {"softmax-*": -0.3}, "reference": "line", "start": "first", "window": [1, 9]}
     rate |= {"bound": -0.5, "predicted": {"*-tanh": -0.4}}
-    here, there = (hub.facts(study(rates=[rate]), "quick", "L3", "n", arm) for arm in ("softmax-relu", "sigmoid-tanh"))
+    made = study(rates=[rate])
+    here, there = (presets.facts(made, "quick", "L3", "n", arm) for arm in ("softmax-relu", "sigmoid-tanh"))
     assert (here.printed, here.reference, here.start, here.window) == (-0.3, "line", "first", (1, 9))
-    assert (here.predicted, here.expected) == (None, -0.5) and (there.printed, there.expected) == (None, -0.4)
-    other = hub.facts(study(rates=[rate]), "quick", "rmse", "n", "softmax-relu")
-    assert (other.printed, other.expected, other.reference, other.start, other.window) == (None, None, "", "", None)
+    assert (here.predicted, here.bound) == (None, -0.5) and (there.printed, there.predicted) == (None, -0.4)
+    other = presets.facts(made, "quick", "rmse", "n", "softmax-relu")
+    assert (other.printed, other.bound, other.reference, other.start, other.window) == (None, None, "", "", None)
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from moestat.study import load, presets
-from moestat.study.patterns import fits
-from moestat.study.spec import Claim, Study
+from moestat.study.spec import Claim, Study, fits
 
 KEYS = re.compile(r"(SA|CS|EC|MT|TR|DS)\b")
 """How the place in a paper begins: the key of the paper."""
@@ -55,45 +54,3 @@ def plain(statement: str) -> str:
 @pytest.mark.parametrize("name", sorted(load.known_studies()))
 def test_every_claim_can_be_read_looked_up_judged_and_failed(name):
     assert not objections(load.read(name).study)
-
-
-def of(*claims, **more):
-    about = {"source": "SA Fig. 1", "statement": "Losses fall.", "kind": "slope", "variable": "L", "arm": "a"}
-    claims = [about | {"id": f"c{i}", "at_most": 0.0} | claim for i, claim in enumerate(claims)]
-    content = {"title": "t", "paper": "p", "source": "s", "experiment": "e", "seed": 1, "grid": {"n": [1, 2]}}
-    content |= {"arms": [{"name": "a"}, {"name": "b"}], "presets": {"quick": {"replicates": 2, "arms": ["a"]}}}
-    return [text.split(": ", 1)[1] for text in objections(Study.model_validate(content | {"claims": claims} | more))]
-
-
-LOOSE = {"predicted": -0.07, "at_most": None, "within": [-0.17, 0.03]}
-ABOVE = {"predicted": "+0.001", "kind": "difference", "versus": "a"}
-
-
-@pytest.mark.parametrize(
-    ("claims", "said"),
-    [
-        ([{}], []),
-        ([{}, {"statement": "losses  fall"}], ["also that of c1", "also that of c0"]),
-        ([{"statement": "The same for ReLU."}], ["leans on a neighbour"]),
-        ([{"source": "Theorem 2"}], ["its source names no paper"]),
-        ([{"source": "ours", "origin": "ours"}], []),
-        ([{"arm": "b"}], ["no preset runs its arms at its points"]),
-        ([{"at": {"n": 3}}], ["no preset runs its arms at its points"]),
-        ([LOOSE], ["does not fall at all"]),
-        ([LOOSE | {"within": [-0.17, -0.01]}], []),
-        ([ABOVE], ["failed by the number that it predicts, +0.001"]),
-        ([ABOVE | {"predicted": "-0.001"}], []),
-    ],
-)
-def test_what_is_objected_to(claims, said):
-    found = of(*claims)
-    assert len(found) == len(said) and all(text in one for text, one in zip(said, found, strict=True))
-
-
-def test_a_finding_that_no_preset_can_show_is_objected_to():
-    small = {"id": "low", "presets": ["quick"]}
-    large = {"id": "low-large", "statement": "Losses fall far.", "presets": ["paper"]}
-    sizes = {"presets": {"quick": {"replicates": 2}, "paper": {"replicates": 2}}}
-    for patterns, objected in ((["low*"], 1), (["low", "low-large"], 1), (["low"], 0), (["*-large"], 0)):
-        finding = {"when": dict.fromkeys(patterns, "supported"), "text": "They fall."}
-        assert len(of(small, large, **sizes, findings=[finding])) == objected

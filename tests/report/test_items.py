@@ -2,17 +2,16 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from moestat import cli
 from moestat.report import items
 from moestat.report.items import Part
-from moestat.study.contents import Contents
+from moestat.study.contents import Paper
 
-PAPER = Contents.model_validate(
+PAPER = Paper.model_validate(
     {
-        "paper": "toy",
+        "name": "toy",
         "key": "T",
         "title": "A toy",
         "problem": "None.",
@@ -82,57 +81,18 @@ def test_an_item_without_verdicts_says_why():
     assert (Part(PAPER.items[2]).standing, Part(PAPER.items[2]).told) == ("not checked", "Nothing is stated.")
 
 
-def test_the_page_escapes_what_markdown_would_read():
-    papers = [(PAPER, items.parts(PAPER, ROWS))]
-    page = items.page(papers)
-    assert "| Theorem 1 | W\\*\\_i has the rate n<sup>\N{MINUS SIGN}1/2</sup>. | **holds in part** |" in page
-    assert page == items.page(papers)
-
-
-def test_the_items_of_a_paper_on_the_command_line(tmp_path, capsys):
+def test_the_items_of_papers_in_the_terminal_and_as_a_page(tmp_path, capsys):
     assert cli.main(["--paper", "demystifying-softmax", "--out", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "Theorem 1" in shown and "not run" in shown and "--claims demystifying-softmax" in shown
-
-
-def test_the_items_of_all_papers_as_a_page(tmp_path, capsys):
     page = tmp_path / "made" / "items.md"
     assert cli.main(["--paper", "--out", str(tmp_path), "--write", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == sorted(
-        path.name.replace("_", "-") for path in Path("studies").iterdir() if (path / "contents.toml").is_file()
+        path.name.replace("_", "-") for path in Path("studies").iterdir() if (path / "items.py").is_file()
     )
     assert cli.main(["--paper", "task-routing", "--write", str(tmp_path / "x.csv")]) == 2
     assert "allowed is FILE.md" in capsys.readouterr().err
-
-
-# --- statements per paper ---------------------------------------------------------------------------------------------
-
-HEADLINE = [
-    ("p", "for", "paper", "rate", "supported"),
-    ("p", "for", "paper", "rate", "supported"),
-    ("p", "for", "paper", "order", "refuted"),
-    ("p", "for", "reduced", "order", "not supported"),
-    ("p", "against", "reduced", "gap", "no counterexample"),
-    ("q", "neutral", "stand-in", "check", "not run"),
-]
-TABLE = pd.DataFrame(HEADLINE, columns=["paper", "bearing", "scale", "group", "verdict"])
-
-
-def test_variants_of_one_statement_count_once():
-    counts = items.headline(TABLE)
-    assert list(map(tuple, counts[["paper", "bearing", "scale", "statements"]].values)) == [
-        ("p", "for", "paper", 2),
-        ("p", "for", "reduced", 1),
-        ("p", "against", "reduced", 1),
-        ("q", "neutral", "stand-in", 1),
-    ]
-    first = counts.iloc[0]
-    assert (first["supported"], first["refuted"]) == (1, 1)
-    assert (counts[list(items.WORDS)].sum(axis=1) == counts["statements"]).all()
-    said = items.sentences(TABLE)
-    assert said[0] == "p, for, paper: 2 statements: 1 supported, 1 refuted"
-    assert said[1] == "p, for, reduced: 1 statement: 1 not shown"
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def inside(*words: object) -> tuple[int, str, str]:
 def undrawn() -> Iterator[None]:
     """Let reports of this process have no pictures: those take a second each."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(write, "_draw", lambda evidence, figure, name, folder: Drawn(name))
+        patch.setattr(write, "_draw", lambda evidence, figure, folder: Drawn(figure.name))
         yield
 
 

@@ -11,7 +11,7 @@ import moestat
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import count_written, judge_sealed
 from moestat.errors import StaleError
-from moestat.report import stored_runs
+from moestat.report import ledger
 from moestat.study import load, seal
 from moestat.study.spec import Study
 
@@ -99,7 +99,7 @@ def again(path, verb="report"):
 
 
 def row_of(folder):
-    [row] = stored_runs.read_claims(folder / "claims.csv")
+    [row] = ledger.read_claims(folder / "claims.csv")
     return row
 
 

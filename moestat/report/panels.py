@@ -1,0 +1,339 @@
+"""The panels of a figure: log-log rates, lines over any axis, heat maps.
+
+Each function draws one panel, ``room`` characters wide, and returns what it shows; of a variable or axis that is not in
+the results, or is left over, :class:`moestat.claims.selection.NoAnswerError` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter
+
+from moestat.claims.evidence import Evidence
+from moestat.claims.selection import NoAnswerError, chosen, is_at, without_lengths_of_one
+from moestat.rates import RateFit
+from moestat.report import style
+from moestat.report.means import along
+from moestat.report.tables import label
+from moestat.report.text import mathtext, minus
+from moestat.rounding import number
+from moestat.study.spec import Figure, Panel
+
+NARROW = 40
+"""Panels of fewer characters in width label the decades of a logarithmic axis only: three or more panels in a row."""
+FEW = 12
+"""Up to so many points carry markers and bars; more become a line with a band."""
+APART, BESIDE = 0.5, 0.3
+"""Width that the marks of one place take, of the distance between places: of categories, and on an axis of numbers."""
+ROOM, CELLS = 48, 64
+"""Characters that fit side by side below a panel, else names are slanted; cells that carry their numbers, at most."""
+SMALL: dict[str, Any] = {"fontsize": 6, "color": style.REFERENCE}
+GUIDE: dict[str, Any] = {"color": style.REFERENCE, "linestyle": ":", "linewidth": 1.0, "zorder": 1.5}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line as the legend has it: what it looks like, its name, and what it comes to in its panel (a slope, say)."""
+
+    handle: Any
+    name: str
+    value: str = ""
+
+
+@dataclass
+class Facts:
+    """What a panel shows, in words: for the legend and the caption."""
+
+    arms: list[str] = field(default_factory=list)
+    remarks: list[tuple[str, str]] = field(default_factory=list)
+    """What is left out or incomplete, and the line."""
+    parts: set[str] = field(default_factory=set)
+    references: list[str] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    bar: tuple[Any, str] | None = None
+    """The image of a heat map and what its colours mean."""
+
+
+@dataclass
+class Names:
+    """The names of the arms of one panel, and the numbers of all names of the figure."""
+
+    of_arm: Mapping[str, str]
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def number(self, name: str) -> int:
+        """Return the number of a line by its name, which decides colour and marker; a new name gets the next one."""
+        return self.numbers.setdefault(name, len(self.numbers))
+
+
+def point(ds: xr.Dataset, figure: Figure, panel: Panel) -> dict[str, Any] | None:
+    """Return the coordinates at which a panel is taken: the figure's, then its own; of several the first that was run.
+
+    None: no such point was run, and the panel is left out.
+    """
+    found: dict[str, Any] = {}
+    for axis, wanted in (figure.options.get("at", {}) | panel.at).items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        if axis in ds.coords and axis in ds.dims:
+            values = [v for v in values if bool(np.any(is_at(ds[axis], v)))]
+        if not values:
+            return None
+        found[axis] = values[0]
+    return found
+
+
+# --- rates -----------------------------------------------------------------------------------------------------------
+
+
+def rates(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, room: int) -> Facts:
+    """Draw geometric means with intervals, fitted lines, the paper's slope, the reference, the loss at the start."""
+    facts, over = Facts(arms=chosen(evidence.ds, panel.arms)), figure.x
+    at = point(evidence.ds, figure, panel)
+    printed: set[float] = set()
+    levels: list[np.ndarray] = []
+    step = min(0.035, 0.14 / max(len(facts.arms) - 1, 1))  # the points of several arms at one size stand apart
+    for place, arm in enumerate(facts.arms):
+        name = names.of_arm[arm]
+        index = names.number(name)
+        colour = style.colour(index)
+        stated = evidence.facts(panel.variable, over, arm)
+        fitted = evidence.series(panel.variable, over, arm, at, window=stated.window)
+        sizes, mean, low, high, used = along(fitted.samples, over, log=True)
+        asked, known, fit = fitted.samples.sizes["replicate"], np.isfinite(mean), fitted.fit
+        if not known.any():
+            facts.remarks.append(("Left out, without a positive value", name))
+            _entry(axes, facts, name, "no value", index, linestyle="none")
+            continue
+        if lost := int(np.sum(asked - used)):
+            facts.remarks.append((f"{lost} of {asked * len(sizes)} values are missing, zero or negative", name))
+        x = sizes[known] * float(np.exp(step * (place - (len(facts.arms) - 1) / 2)))
+        # a single value has no interval, and gets a bar of no length
+        bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
+        axes.errorbar(x, mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
+        axes.plot(x, mean[known], color=colour, linestyle="none", **style.marker(index))
+        _line(axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
+        text = _slope(fit)
+        marks = {"untrusted": not fit.trusted, "bent": bool(fit.bend)}
+        marks["unsettled"] = bool(evidence.unsettled(over, arm, figure.options.get("at", {})))
+        facts.parts |= {mark for mark, there in marks.items() if there}
+        text += "*" * marks["bent"] + "\N{DOUBLE DAGGER}" * marks["unsettled"]
+        if stated.printed is not None and stated.printed not in printed:  # once for arms that share it
+            printed.add(stated.printed)
+            _line(axes, fit, stated.printed, color=colour, linestyle="--", linewidth=1.0)
+            facts.parts.add("predicted")
+            text += f" (paper\N{NO-BREAK SPACE}{stated.printed:g})"
+        _entry(axes, facts, name, text, index, linestyle="-")
+        if stated.start:
+            start = evidence.series(stated.start, over, arm, at, window=stated.window).samples
+            axes.plot(*along(start, over, log=True)[:2], color=colour, linestyle=":", linewidth=1.1)
+            facts.parts.add("start")
+        if stated.reference:  # a bound, or a sandwich beside an own target; once for arms that share it
+            reference = evidence.series(stated.reference, over, arm, at, window=stated.window).samples
+            where, level, *_ = along(reference, over, log=True)
+            if np.isfinite(level).any() and not any(np.allclose(level, old, 1e-6, 0.0, True) for old in levels):
+                levels.append(level)
+                axes.plot(where, level, zorder=1.5, **style.REFERENCE_LINE)
+                called = str(evidence.ds[stated.reference].attrs.get("long_name", "") or stated.reference)
+                facts.references = list(dict.fromkeys([*facts.references, called.rpartition(": ")[2]]))
+    axes.set_xscale("log" if figure.logx else "linear")
+    axes.set_yscale("log" if figure.logy else "linear")
+    if figure.logx:  # labels between the decades would run into each other
+        first, last = np.log10(np.maximum(axes.get_xlim(), 1e-300))
+        axes.xaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+        labelled = room >= NARROW and np.floor(last) <= np.ceil(first)
+        calm = LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf)) if labelled else NullFormatter()
+        axes.xaxis.set_minor_formatter(calm)
+    return facts
+
+
+def _entry(axes: Axes, facts: Facts, name: str, value: str, index: int, **look: Any) -> None:
+    """Add an entry of the legend, with line and marker; its label is that of a legend which the user makes."""
+    look |= {"label": mathtext(f"{name}: {value}"), "color": style.colour(index)}
+    (line,) = axes.plot([], [], **style.marker(index), **look)
+    facts.entries.append(Entry(line, name, value))
+
+
+def _slope(fit: RateFit) -> str:
+    if not np.isfinite(fit.slope):
+        return "no slope"
+    half = (fit.high - fit.low) / 2
+    text = f"{fit.slope:z.2f}" + (f" \N{PLUS-MINUS SIGN} {half:.2f}" if np.isfinite(half) else "")
+    text = text.replace("-", "\N{MINUS SIGN}").replace(" ", "\N{NO-BREAK SPACE}")
+    return text if fit.trusted else f"({text})"
+
+
+def _line(axes: Axes, fit: RateFit, slope: float, **look: Any) -> None:
+    """Draw a slope through the centre of the fitted points, over the fit window."""
+    if np.isfinite(fit.intercept) and np.isfinite(slope):
+        ends, centre = np.log(fit.sizes[[0, -1]]), np.mean(np.log(fit.sizes))
+        level = fit.intercept + fit.slope * centre
+        axes.plot(np.exp(ends), np.exp(level + slope * (ends - centre)), marker="none", zorder=1.8, **look)
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+
+def lines(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, room: int) -> Facts:
+    """Draw the mean over replicates with its interval over any axis, one line per arm or per hue.
+
+    Categories are not joined: there is nothing between them. Marks and bars of several lines stand side by side, so
+    that equal ones show; many points become a line with a band.
+
+    ``options`` of the figure: ``at`` (coordinates), ``within`` (bounds of a variable's intervals, by its name),
+    ``marks`` (places of the horizontal axis by their names, by a panel's title), ``levels`` (heights by their names, by
+    a panel's variable).
+    """
+    facts, options = Facts(arms=chosen(evidence.ds, panel.arms)), figure.options
+    hue = () if figure.hue == "arm" else (figure.hue,)
+    curves: list[tuple[str, xr.DataArray]] = []
+    for arm in facts.arms:
+        array = _taken(evidence, arm, figure, panel, (figure.x, *hue))
+        for axis in hue:
+            labels = array[axis].values.tolist() if axis in array.coords else range(array.sizes[axis])
+            head = f"{names.of_arm[arm]}, " if len(facts.arms) > 1 else ""
+            curves += [(f"{head}{axis} = {number(v)}", array.isel({axis: i})) for i, v in enumerate(labels)]
+        curves += [] if hue else [(names.of_arm[arm], array)]
+    geometric = figure.logy and all(bool((a > 0).where(np.isfinite(a), True).all()) for _, a in curves)
+    facts.parts |= {"geometric"} if geometric else set()
+    bounds = options.get("within", {}).get(panel.variable, (-np.inf, np.inf))
+    for index, (name, array) in enumerate(curves):
+        x, mean, low, high, used = along(array, figure.x, log=geometric)
+        if lost := int((array.sizes.get("replicate", 1) - used)[used > 0].sum()):
+            facts.remarks.append((f"{lost} values are missing", name))
+        if figure.logx and x.dtype.kind == "f" and np.any(x <= 0):
+            facts.remarks.append((f"{figure.x} = {number(x[x <= 0][0])} has no place on a logarithmic axis", name))
+            mean = np.where(x > 0, mean, np.nan)
+        if np.isfinite(mean).any():
+            at = _places(x, (index + 0.5) / len(curves) - 0.5, len(curves), log=figure.logx)
+            means = mean, np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
+            joined = x.dtype.kind == "f"
+            drawn = {"joined": joined, "marked": not joined or len(x) <= FEW}
+            line = stroke(axes, at, means, names.number(name), label=mathtext(name), **drawn)
+            facts.entries.append(Entry(line, name))
+    if curves:
+        scales(axes, figure, curves[0][1])
+    axes.set_yscale("log" if figure.logy else "linear")
+    for name, height in options.get("levels", {}).get(panel.variable, {}).items():
+        axes.axhline(height, **GUIDE)
+        axes.text(1.0, height, mathtext(name), transform=axes.get_yaxis_transform(), ha="right", va="bottom", **SMALL)
+    left, right = sorted(axes.get_xlim())
+    for name, place in options.get("marks", {}).get(panel.title, {}).items():
+        if left < place < right:
+            axes.axvline(place, **GUIDE)
+            look: dict[str, Any] = {
+                "transform": axes.get_xaxis_transform(),
+                "rotation": 90,
+                "ha": "right",
+                "va": "bottom",
+            }
+            axes.text(place, 0.02, mathtext(name), **look, **SMALL)
+    return facts
+
+
+def _taken(evidence: Evidence, arm: str, figure: Figure, panel: Panel, axes: tuple[str, ...]) -> xr.DataArray:
+    """Return a variable at the point of its panel, over replicates and the axes that are drawn."""
+    array = evidence.samples(panel.variable, arm, point(evidence.ds, figure, panel))
+    array = without_lengths_of_one(array, (*axes, "replicate"))
+    for axis in axes:
+        if axis not in array.dims:
+            raise NoAnswerError(f"The variable {panel.variable!r} has no axis {axis!r}.")
+    return array
+
+
+def _places(x: np.ndarray, place: float, count: int, *, log: bool) -> np.ndarray:
+    """Return where the points of a line stand; ``place``, between -0.5 and 0.5, is where it is among the others."""
+    if x.dtype.kind == "U":
+        return np.arange(len(x)) + APART * place
+    if count == 1 or not 2 <= len(x) <= FEW or (log and np.any(x <= 0)):
+        return x
+    scaled = np.log(x) if log else x
+    moved = scaled + BESIDE * place * float(np.diff(scaled).min())
+    return np.exp(moved) if log else moved
+
+
+def stroke(axes: Axes, at: np.ndarray, means: Any, index: int, *, label: str, joined: bool, marked: bool) -> Any:
+    """Draw one line (mean, low, high) with marks and bars, or else with a band, and return it."""
+    mean, low, high = means
+    known, colour = np.isfinite(mean), style.colour(index)
+    if marked:
+        bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
+        axes.errorbar(at[known], mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
+    else:
+        whole = known & np.isfinite(low) & np.isfinite(high)
+        # as the line does, the band bridges places where only other lines have values
+        axes.fill_between(at[whole], low[whole], high[whole], color=colour, alpha=0.15, linewidth=0)
+    look = style.marker(index) if marked else {}
+    look["linestyle"] = "none" if not joined else "-" if index < len(style.COLOURS) else "--"  # colours repeat
+    return axes.plot(at[known], mean[known], color=colour, label=label, **look)[0]
+
+
+def scales(axes: Axes, figure: Figure, array: xr.DataArray) -> None:
+    """Set up the horizontal axis for the places of an array: names, few numbers, or a scale."""
+    places = array[figure.x].values if figure.x in array.coords else np.zeros(0)
+    if places.dtype.kind in "OUb":
+        names = [mathtext(name) for name in places.astype(str)]
+        crowded: dict[str, Any] = {"fontsize": 6, "rotation": 25, "ha": "right", "rotation_mode": "anchor"}
+        axes.set_xticks(np.arange(len(places)), names, **(crowded if len("  ".join(names)) > ROOM else {}))
+        axes.set_xlim(-0.4, len(places) - 0.6)
+    elif figure.logx:
+        axes.set_xscale("log")
+        if 0 < len(places) <= 8 and np.all(places > 0):
+            axes.set_xticks(places, [number(p) for p in places.astype(float)])
+            axes.set_xticks([], minor=True)
+    elif len(places) and np.array_equal(places, np.round(places.astype(float))):
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+
+
+# --- heat maps -------------------------------------------------------------------------------------------------------
+
+
+def heatmap(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, room: int) -> Facts:
+    """Draw the mean of one arm over two axes, the first of y above, with numbers in the cells where there is room.
+
+    Panels of one variable share their colour scale. ``options`` of the figure: ``at`` (coordinates), ``digits``,
+    ``ylabel``, ``origin`` of y, ``vmin`` and ``vmax``. Lines of a padded variable that hold no value are left out.
+    """
+    arm, options = chosen(evidence.ds, panel.arms)[0], figure.options
+    facts, array = Facts(arms=[arm]), _mean(evidence, arm, figure, panel)
+    shown = [p for p in figure.panels if p.variable == panel.variable] or [panel]
+    shown = [p for p in shown if point(evidence.ds, figure, p) is not None]
+    every = [_mean(evidence, one, figure, p).values.ravel() for p in shown for one in chosen(evidence.ds, p.arms)]
+    known = np.concatenate(every)
+    known = known[np.isfinite(known)] if np.isfinite(known).any() else np.array([0.0, 1.0])
+    scale = Normalize(float(options.get("vmin", known.min())), float(options.get("vmax", known.max())))
+    mean, colours = array.values, colormaps["cividis"]
+    axes.grid(False)
+    axes.set_facecolor(style.GRID)  # of cells without a value
+    origin: Any = options.get("origin", "upper")
+    image = axes.imshow(np.ma.masked_invalid(mean), cmap=colours, norm=scale, aspect="auto", origin=origin)
+    cells = [tuple(map(int, place)) for place in np.argwhere(np.isfinite(mean))] if mean.size <= CELLS else []
+    texts = {place: minus(number(mean[place], int(options.get("digits", 3)))) for place in cells}
+    if mean.shape[1] * (max(map(len, texts.values()), default=0) + 0.7) <= room:
+        for (row, column), text in texts.items():
+            dark = float(np.dot(colours(scale(mean[row, column]))[:3], [0.3, 0.59, 0.11])) < 0.5
+            axes.text(column, row, text, ha="center", va="center", size=6.5, color=style.PAGE if dark else style.INK)
+    for axis, name in ((axes.xaxis, figure.x), (axes.yaxis, figure.y)):
+        labels = array[name].values if name in array.coords else np.arange(array.sizes[name])
+        places = np.arange(0, len(labels), -(-len(labels) // 10))
+        axis.set_ticks(places, [mathtext(number(v)) for v in labels[places].tolist()])
+    axes.tick_params(length=0)
+    axes.set_ylabel(mathtext(options.get("ylabel", figure.y)))
+    facts.bar = image, panel.ylabel or panel.variable
+    if lost := int(np.sum(~np.isfinite(mean))):
+        facts.remarks.append((f"{lost} of {mean.size} cells have no value (grey)", label(evidence.ds, arm)))
+    return facts
+
+
+def _mean(evidence: Evidence, arm: str, figure: Figure, panel: Panel) -> xr.DataArray:
+    array = _taken(evidence, arm, figure, panel, (figure.x, figure.y))
+    for axis in {figure.x, figure.y} - set(evidence.ds["status"].dims):  # with axes of its own it may be padded
+        array = array.dropna(axis, how="all")
+    return (array.mean("replicate") if "replicate" in array.dims else array).transpose(figure.y, figure.x)
