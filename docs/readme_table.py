@@ -29,8 +29,8 @@ DOUBTED = "bound-relu"
 """The claim that the README looks up."""
 MARKS = {"sealed": "", "edited": "†", "added": "‡"}
 NOTES = {
-    "edited": "the rule was changed after the run; to see how: moestat claim ID",
-    "added": "the claim was added after the run",
+    "edited": "the rule was changed after the run: `moestat claim {}`",
+    "added": "the claim was added after the run: `moestat claim {}`",
 }
 PLACE = re.compile(r"(<!-- record: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -48,8 +48,9 @@ def table() -> str:
         row = kept(*place)
         value, interval = estimate(*(float(row[key]) for key in ("estimate", "ci_low", "ci_high")))
         lines.append(f"| {label} | {row['predicted']} | {value} {interval} | *{row['wording']}{MARKS[written(row)]}* |")
-    marks = {written(kept(*place)) for place in ROWS.values()}
-    lines += [line for when, note in NOTES.items() if when in marks for line in ("", f"{MARKS[when]} {note}")]
+    marked = {written(kept(*place)): place[1] for place in reversed(ROWS.values())}
+    for when in NOTES.keys() & marked.keys():
+        lines += ["", f"{MARKS[when]} {NOTES[when].format(marked[when])}"]
     return "\n".join(lines) + "\n"
 
 

@@ -153,6 +153,7 @@ def _import_path(function: Any) -> str:
     if module in ("__main__", "", None) or "<" in name:
         raise InputError(
             f"{name} has no import path, since it was defined in a notebook or inside a function; worker processes "
-            "import what they run, so write it into a file, my_code.py, and give 'my_code:name' or import it from there"
+            "import what they run, so write it into a file, my_code.py: an experiment is the module, 'my_code', with "
+            "Settings and run; a gate, an expert, a rule or a figure is 'my_code:name'"
         )
     return f"{module}:{name}"

@@ -17,7 +17,7 @@ from moestat.sentences import counted, listed, nearest, show
 from moestat.study import presets
 from moestat.study.builder import LISTS
 from moestat.study.problems import Loc, path_text
-from moestat.study.spec import OPTIONS, RULES, Claim, Scalar, Study
+from moestat.study.spec import OPTIONS, RULES, Claim, Scalar, Study, fits
 
 RESERVED = frozenset({"arm", "arm_label", "replicate", "status", "message", "iterations"})
 """Names of what every run writes, which no axis may have."""
@@ -34,7 +34,7 @@ def faults(study: Study, tables: Any) -> list[Fault]:
     for loc, of in truth_values(tables, study):  # those of settings are checked by their experiment
         found.append((loc, f"is {show(functools.reduce(operator.getitem, loc, tables))}: {no_truth_value(of)}"))
     found = found or [*_twice(study), *_unknown(study), *_options(study), *_axes(study)]
-    return found or [*_idle_settings(study), *_unjudged(study)]
+    return found or [*_idle_settings(study), *_never_run(study), *_unjudged(study)]
 
 
 def words(tables: Mapping[str, Any], loc: Loc) -> str:
@@ -147,6 +147,17 @@ def _idle_settings(study: Study) -> Iterator[Fault]:
             yield (*loc, key), f"is {show(settings[key])}, which never counts: {counts}; allowed is one of the two"
 
 
+def _never_run(study: Study) -> Iterator[Fault]:
+    """Arms that every preset leaves out."""
+    for i, arm in enumerate(study.arms):
+        if not any(presets.runs(study, preset, arm) for preset in study.presets):
+            of = [
+                f"{name}: {listed(preset.arms, 8)}" for name, preset in study.presets.items() if fits(name, arm.presets)
+            ]
+            told = f"is {arm.presets}, and no such preset runs it; the arms of presets are {'; '.join(of)}"
+            yield ("arms", i, "presets"), told
+
+
 def _unjudged(study: Study) -> Iterator[Fault]:
     for index, claim in enumerate(study.claims):
         told: dict[str, str] = {}
@@ -198,9 +209,15 @@ def _nowhere(study: Study, claim: Claim) -> Iterator[tuple[str, str]]:
                 values = dict.fromkeys(number for grid in grids for number in grid[axis])
                 yield f"{key}.{axis}", f"is {show(value)}, which is not on the grid; allowed are {listed(values)}"
                 off = True
-    if not off:
-        whose = "runs its arms at its points" if ran else "runs its arms"
-        yield "presets", f"is {claim.presets}, and no such preset {whose}; the presets are {listed(study.presets)}"
+    if not off and ran:
+        yield (
+            "presets",
+            f"is {claim.presets}, and no such preset runs its arms at its points; the presets are {listed(ran)}",
+        )
+    elif not off:
+        of = [f"{name}: {listed(preset.arms)}" for name, preset in study.presets.items() if presets.named(name, claim)]
+        told = "; ".join(of) or listed(study.presets)
+        yield "presets", f"is {claim.presets}, and no such preset runs its arms; the arms of presets are {told}"
 
 
 def _points(study: Study, preset: str, arm: str) -> dict[str, list[Scalar]]:

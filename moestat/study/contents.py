@@ -12,7 +12,7 @@ from functools import cached_property
 
 from pydantic import Field
 
-from moestat.own_files import STUDIES
+from moestat.errors import InputError
 from moestat.study import load
 from moestat.study.spec import Strict, Study
 
@@ -124,9 +124,23 @@ class Paper(Strict):
 
 
 def read(paper: str) -> Paper | None:
-    """Read the list of a paper; None where there is none."""
-    path = STUDIES / paper.replace("-", "_") / "items.py"
-    return load.executed(path)["paper"] if path.is_file() else None
+    """Read the list of a paper; None where there is none.
+
+    Raises
+    ------
+    InputError
+        If it is broken; the message names file and line.
+    """
+    for folder in load.study_folders():
+        if (path := folder / paper.replace("-", "_") / "items.py").is_file():
+            found = load.executed(path).get("paper")
+            if not isinstance(found, Paper) or found.name != paper:
+                told = f"has the name {found.name!r}" if isinstance(found, Paper) else "is not there"
+                raise InputError(
+                    f"{load.shown_path(path)}: its variable paper {told}; it must be a Paper named {paper!r}"
+                )
+            return found
+    return None
 
 
 def of_sources(paper: str, studies: Mapping[str, Study]) -> Paper:

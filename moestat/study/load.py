@@ -87,6 +87,7 @@ def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
     for name, path in known.items():
         with contextlib.suppress(InputError):  # a file that cannot be read belongs to no paper
             papers.setdefault(str(module(path).tables["paper"]), {})[name] = path
+    paper = paper.lower().replace("_", "-") if paper not in papers else paper
     if paper not in papers:
         hint = nearest(paper, papers)
         raise InputError(f"there is no study of the paper {paper!r}{hint}; papers are {listed(sorted(papers))}")

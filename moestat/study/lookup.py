@@ -81,7 +81,11 @@ def papers(word: str, found: Mapping[str, Study]) -> str:
 
 def _at(word: str, text: str, studies: Mapping[str, Study]) -> dict[str, Study]:
     """Return the claims at a place of a paper, with further words or without, or whose source has words as they are."""
-    lists = {paper: contents.read(paper) for paper in sorted({study.paper for study in studies.values()})}
+    lists: dict[str, contents.Paper | None] = {}
+    for name in sorted({study.paper for study in studies.values()}):
+        lists[name] = None
+        with contextlib.suppress(InputError):  # a broken list is told by --paper
+            lists[name] = contents.read(name)
     keys = {paper: made.key if made else paper for paper, made in lists.items()}
     paper, text = _of_paper(text, keys)
     within = {name: study for name, study in studies.items() if paper in ("", study.paper)}
