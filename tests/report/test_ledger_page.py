@@ -93,15 +93,8 @@ def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch)
     assert code == 0, err
     with open(outputs / "out" / "ran" / "paper" / "claims.csv", newline="", encoding="utf-8") as stream:
         row = next(row for row in csv.DictReader(stream) if row["claim"] == "mean-rate")
-    flat = " ".join(out.split())
-    for text in (
-        row["statement"],
-        row["source"],
-        row["wording"],
-        "preset paper",
-        str(outputs / "out" / "ran" / "paper"),
-    ):
-        assert text in flat
+    flat, place = " ".join(out.split()), str(outputs / "out" / "ran" / "paper")
+    assert all(text in flat for text in (row["statement"], row["source"], row["wording"], "preset paper", place))
     assert "also run preset quick" in flat and "the slope of log error against log n, arm mean" in flat
     assert out.rstrip().endswith(f"python -m moestat.study ran --preset paper --out {outputs / 'out'}")
     path = outputs / "studies" / "ran.py"

@@ -84,28 +84,15 @@ def begun(tmp_path, address, least: int, **options):
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_is_lost_ends_the_run_with_what_to_do(tmp_path, cluster):
-    address, _, scheduler = cluster
-    options = {"settings": "seconds = 0.1", "replicates": 20, "block": 1}
-    study, run = begun(tmp_path, address, 8, **options)
-    scheduler.kill()
-    _, err = run.communicate(timeout=100)
-    assert run.returncode == 1 and "Traceback" not in err, err
-    assert f"the scheduler {address} was lost" in err and "start it again" in err and "--scheduler" in err
-    kept = finished(tmp_path)
-    assert len(kept) >= 8
-    assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
-    assert kept <= finished(tmp_path)
-
-
-@pytest.mark.slow
-def test_a_cluster_whose_workers_are_all_gone_ends_the_run_with_the_command_that_resumes_it(tmp_path, cluster):
-    address, workers, _ = cluster
+@pytest.mark.parametrize("lost", ["the scheduler", "the workers"])
+def test_a_cluster_that_is_lost_ends_the_run_with_the_command_that_resumes_it(tmp_path, cluster, lost):
+    address, workers, scheduler = cluster
     study, run = begun(tmp_path, address, 4, settings="seconds = 0.1", replicates=20, block=1)
-    for worker in workers:
-        worker.kill()
-    _, err = run.communicate(timeout=30)
-    assert run.returncode == 1 and f"the workers of the scheduler {address} are all gone" in err, err
+    for process in [scheduler] if lost == "the scheduler" else workers:
+        process.kill()
+    _, err = run.communicate(timeout=100)
+    told = f"{address} was lost" if lost == "the scheduler" else f"the workers of the scheduler {address} are all gone"
+    assert run.returncode == 1 and "Traceback" not in err and told in err, err
     assert f"go on with: python -m moestat.study {study} --preset quick --out {tmp_path} --backend dask" in err
     kept = finished(tmp_path)
     assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0

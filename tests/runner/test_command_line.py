@@ -51,20 +51,14 @@ def test_one_command_gives_everything(toy):
     assert manifest["state"] == "collected" and len(manifest["cells"]) == 8 and "toy" in manifest["code"]
 
 
-def test_the_report_can_be_made_again(toy, monkeypatch):
+def test_the_report_is_made_again_and_all_is_the_same_from_python(toy, tmp_path, monkeypatch):
     folder, _ = toy
     monkeypatch.chdir(folder)
-    report = folder / "outputs/toy/quick/report.html"
-    report.unlink()
+    (folder / "outputs/toy/quick/report.html").unlink()
     code, out, err = inside("report", "toy")
-    assert code == 0 and report.exists() and "mean-rate" in out, err
+    assert code == 0 and (folder / "outputs/toy/quick/report.html").exists() and "mean-rate" in out, err
     code, _, err = inside("report", "toy", "--preset", "tiny")
     assert code == 2 and "there are results of the presets quick; run the study with: " in err, "it was never run"
-
-
-def test_the_same_from_python(toy, tmp_path, monkeypatch):
-    folder, _ = toy
-    monkeypatch.chdir(folder)
     stored = moestat.load("toy")
     assert stored.identical(moestat.load("outputs/toy/quick"))
     assert stored.identical(moestat.load(folder / "outputs/toy/quick/results.nc"))
@@ -96,14 +90,11 @@ def test_every_study_at_once_ends_with_one_table_of_claims(tmp_path, monkeypatch
     folder.mkdir()
     for name, seed in (("one", 1), ("two", 2)):
         write_study(folder, name=name, seed=seed, replicates=3, grid="n = [10, 20, 40, 80, 160]")
-    (folder / "broken.py").write_text(
-        "from moestat import Study\nstudy = Study('Broken', seed=1, experiment='toy', arms=[{}])\n"
-    )
+    broken = "from moestat import Study\nstudy = Study('Broken', seed=1, experiment='toy', arms=[{}])\n"
+    (folder / "broken.py").write_text(broken)
     monkeypatch.setattr(load, "study_folders", lambda: [folder])
     code, out, err = inside("--all", "--jobs", 1, "--out", tmp_path / "out")
-    assert (
-        code == 1 and "1 of 3 studies did not complete: broken" in err and "broken.py:2: arm 1: name is missing" in err
-    )
+    assert code == 1 and "1 of 3 studies did not complete: broken" in err and "broken.py:2: arm 1: name is miss" in err
     last = out[out.rindex("2 claims:") :]
     assert "one" in last and "two" in last and last.count("mean-rate") == 2
     assert inside("--all", "one")[0] == 2
@@ -173,17 +164,6 @@ def test_settings_are_merged_in_a_stated_order(tmp_path):
         plan.make(load.read(study), "quick", Request("study", settings={"shift": 4.0}))
 
 
-def test_large_cells_come_first_and_the_blocks_are_exact(tmp_path):
-    made = plan.make(load.read(write_study(tmp_path, grid="n = [10, 90, 40]", replicates=7, block=3)))
-    blocks = list(made.blocks())
-    sizes = [planned.cell.coords["n"] for planned, _ in blocks]
-    assert sizes == [*[90] * 6, *[40] * 6, *[10] * 6]
-    assert made.total == 6 * 7
-    for planned in made.cells:
-        mine = [r for cell, replicates in blocks if cell.digest == planned.digest for r in replicates]
-        assert mine == list(range(7))
-
-
 # --- devices ---------------------------------------------------------------------------------------------------------
 
 
@@ -217,9 +197,8 @@ def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, monkeypatch)
     ("there", "asked", "devices", "taken"),
     [
         ("cuda", "auto", ("cpu", "cuda"), "cpu"), ("cuda", "auto", ("cuda", "cpu"), "cuda"),
-        ("cuda", "auto", ("cuda",), "cuda"), ("cuda", "cuda", ("cpu", "cuda"), "cuda"),
-        ("cuda", "cpu", ("cuda", "cpu"), "cpu"), ("cpu", "auto", ("cuda", "cpu"), "cpu"),
-        ("cuda", "cuda", ("cpu",), None),
+        ("cuda", "cuda", ("cpu", "cuda"), "cuda"), ("cuda", "cpu", ("cuda", "cpu"), "cpu"),
+        ("cpu", "auto", ("cuda", "cpu"), "cpu"), ("cuda", "cuda", ("cpu",), None),
     ],
 )  # fmt: skip
 def test_auto_takes_the_first_device_that_an_experiment_names_and_that_is_there(

@@ -1,60 +1,11 @@
-"""Locks, entries of the cache, study files and terminals that are not as they should be: never a traceback."""
+"""Study files and terminals that are not as they should be: never a traceback."""
 
 from __future__ import annotations
 
-import io
 import subprocess
-import zipfile
 
-import numpy as np
 import pytest
 from machine import command, environment, inside, results, write_study
-
-from moestat import cache
-
-# --- the cache -----------------------------------------------------------------------------------------------------
-
-
-def entry(archive: bytes) -> bytes:
-    import hashlib
-
-    return cache._MAGIC + b" " + hashlib.sha256(archive).hexdigest().encode() + b"\n" + archive
-
-
-def packed(**arrays) -> bytes:
-    stream = io.BytesIO()
-    np.savez_compressed(stream, **arrays)
-    return stream.getvalue()
-
-
-def huge() -> bytes:
-    """An archive that says it holds 8 TiB."""
-    stream, header = io.BytesIO(), io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**40,)})
-    with zipfile.ZipFile(stream, "w") as archive:
-        identity = io.BytesIO()
-        np.save(identity, np.asarray(cache._canonical("kind", {"a": 1})))
-        archive.writestr("identity.npy", identity.getvalue())
-        archive.writestr("array/x.npy", header.getvalue() + b"\0" * 64)
-    return stream.getvalue()
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"no archive", packed(x=np.zeros(3)), packed(identity=np.asarray("other")), huge(), packed(bomb=np.zeros(10**6))],
-    ids=["no archive", "no identity", "another identity", "a huge array", "packed"],
-)
-def test_a_crafted_cache_entry_is_computed_again(tmp_path, monkeypatch, content):
-    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
-    place = cache.path("kind", {"a": 1})
-    place.parent.mkdir()
-    place.write_bytes(entry(content))
-    with pytest.warns(cache.CacheWarning, match="is not used"):
-        assert cache.cached("kind", {"a": 1}, lambda: {"x": np.ones(2)})["x"].tolist() == [1, 1]
-    assert cache.cached("kind", {"a": 1}, lambda: {})["x"].tolist() == [1, 1]
-
-
-# --- study files, terminals and spreadsheets --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -63,10 +14,7 @@ def test_a_crafted_cache_entry_is_computed_again(tmp_path, monkeypatch, content)
         (lambda text: "x = " + "[" * 50_000 + "]" * 50_000 + "\n" + text, "the file is not valid Python"),
         (lambda text: "a" + ".a" * 50_000 + "\n" + text, "study.py"),
         (lambda text: text.replace("a textbook", "a\\u0000b", 1), "source holds a NUL character"),
-        (
-            lambda text: text + 'study.figure("a")\nstudy.figure("figure")\n',
-            "allowed are different names",
-        ),
+        (lambda text: text + 'study.figure("a")\nstudy.figure("figure")\n', "allowed are different names"),
     ],
 )
 def test_a_study_file_that_cannot_be_is_one_sentence(tmp_path, change, told):

@@ -6,11 +6,8 @@ import json
 
 import numpy as np
 import pytest
-import xarray as xr
 from machine import inside, logged, results, write_study
 
-from moestat.runner import contract
-from moestat.runner.plan import make
 from moestat.status import Status
 
 
@@ -65,42 +62,6 @@ def test_a_worker_that_dies_costs_only_the_replicate_that_kills_it(tmp_path):
     healthy = results(tmp_path, "healthy")["error"].values
     healthy[1, 0, 1] = np.nan
     assert np.array_equal(found["error"].values, healthy, equal_nan=True)
-
-
-# --- experiments that break the contract ---------------------------------------------------------------------------
-
-
-@pytest.fixture
-def cell(tmp_path, monkeypatch):
-    from moestat.study import load
-
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return make(load.read(write_study(tmp_path))).cells[0].cell
-
-
-def dataset(**changes):
-    variables = {"status": ("replicate", [0, 0]), "loss": ("replicate", [1.0, 2.0])}
-    return xr.Dataset(variables | changes, coords={"replicate": [4, 5]})
-
-
-@pytest.mark.parametrize(
-    ("returned", "told"),
-    [
-        (None, "returned a NoneType"),
-        (xr.Dataset({"loss": 1.0}), "without the dimension and coordinate 'replicate'"),
-        (dataset().isel(replicate=[1, 0]), "the replicates 5, 4, asked for were 4, 5"),
-        (dataset().drop_vars("status"), "without 'status'"),
-        (dataset(status=("replicate", [0, 77])), "status 77"),
-        (dataset(n=("replicate", [1, 2])), "names of the grid"),
-        (dataset(x=(("replicate", "arm"), [[1], [2]])), "names of the grid"),
-        (dataset(x=("replicate", np.array([{}, {}], dtype=object))), "Python objects"),
-        (dataset(x=("replicate", np.array(["2020"] * 2, dtype="datetime64[ns]"))), "of type datetime64"),
-        (dataset().assign_attrs(loss=3), "attribute 'loss'"),
-    ],
-)
-def test_what_breaks_the_contract_is_named(cell, returned, told):
-    with pytest.raises(contract.ContractError, match=told):
-        contract.check(returned, cell, [4, 5])
 
 
 def test_a_broken_contract_ends_as_a_failed_replicate(tmp_path):

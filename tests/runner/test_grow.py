@@ -37,19 +37,15 @@ def test_more_of_everything_computes_only_what_is_new(tmp_path, run):
     assert results(tmp_path, "whole").identical(grown)
 
 
-def test_fewer_are_a_view_of_what_is_there(tmp_path, run):
+def test_fewer_are_a_view_of_what_is_there_and_a_renamed_arm_keeps_its_results(tmp_path, run):
     run(replicates=9)
     assert run(replicates=4, grid="n = [40]") == 0
     assert dict(results(tmp_path).sizes) == {"arm": 2, "n": 1, "replicate": 4, "expert": 2}
     assert run(replicates=9) == 0, "what is not asked for is kept"
-
-
-def test_a_renamed_arm_keeps_its_results(tmp_path, run):
-    run()
-    path = write_study(tmp_path)
+    path = write_study(tmp_path, replicates=9)
     path.write_text(path.read_text().replace('arm("median"', 'arm("middle"'))
     assert inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
-    assert len(logged(tmp_path / "log")) == 24
+    assert len(logged(tmp_path / "log")) == 36
 
 
 def test_several_values_of_a_setting_are_an_axis(tmp_path, run):

@@ -61,17 +61,11 @@ def kill_until_done(folder, random, *, jobs: int, most: int) -> int:
             return kills
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("undisturbed")
-    study = write_study(folder, settings="seconds = 0.03", replicates=8, block=8)
-    assert inside(study, "--out", folder, "--jobs", 1, "--no-report", "--quiet")[0] == 0
-    return results(folder)
-
-
 @pytest.mark.slow
-def test_two_hundred_kills_at_random_moments(tmp_path, undisturbed):
-    random, kills = np.random.default_rng(200), 0
+def test_two_hundred_kills_at_random_moments(tmp_path):
+    study = write_study(tmp_path, settings="seconds = 0.03", replicates=8, block=8)
+    assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    undisturbed, random, kills = results(tmp_path), np.random.default_rng(200), 0
     for episode in itertools.count():
         folder = tmp_path / str(episode)
         kills += kill_until_done(folder, random, jobs=1 + episode % 2, most=20)
@@ -107,8 +101,9 @@ def die_at(step: int, study, out) -> int:
         os._exit(code)
 
 
-def kill_at_every_step(folder, stride: int) -> int:
-    """Kill a run at each of its changes on the disk in turn; return how many kills there were."""
+@pytest.mark.parametrize(("stride", "least"), [(7, 4), pytest.param(1, 30, marks=pytest.mark.slow)])
+def test_killed_before_its_changes_on_the_disk(tmp_path, stride, least):
+    folder = tmp_path
     study = write_study(folder, replicates=2, block=1, grid="n = [10]")
     assert inside(study, "--out", folder / "whole", "--jobs", 1, "--no-report", "--quiet")[0] == 0
     whole = results(folder / "whole")
@@ -116,20 +111,11 @@ def kill_at_every_step(folder, stride: int) -> int:
         out = folder / str(step)
         status = die_at(step, study, out)
         if os.WIFEXITED(status):
-            assert os.WEXITSTATUS(status) == 0
-            return kills
+            assert os.WEXITSTATUS(status) == 0 and kills >= least
+            return
         assert os.WTERMSIG(status) == signal.SIGKILL
         kept = finished(out)
         assert inside(study, "--out", out, "--jobs", 1, "--no-report", "--quiet")[0] == 0
         assert results(out).identical(whole)
         assert kept <= finished(out)
         assert not list(out.rglob(f"*{files.TEMPORARY}")), "a temporary file of the killed run is left"
-
-
-def test_killed_before_some_changes_on_the_disk(tmp_path):
-    assert kill_at_every_step(tmp_path, stride=7) >= 4
-
-
-@pytest.mark.slow
-def test_killed_before_every_change_on_the_disk(tmp_path):
-    assert kill_at_every_step(tmp_path, stride=1) >= 30

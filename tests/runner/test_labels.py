@@ -1,7 +1,6 @@
 """Long names, units and the names of an atom's coordinates, attached when results are collected."""
 
 import numpy as np
-import pytest
 import xarray as xr
 
 from moestat.runner import labels, plan
@@ -51,25 +50,14 @@ def test_an_experiment_of_ones_own_gets_the_common_names_alone(tmp_path, monkeyp
     assert ds["status"].attrs["long_name"]
 
 
-@pytest.mark.parametrize(
-    ("module", "name", "sizes", "ends"),
-    [
-        ("task_routing.parts.task_training", "accuracy", {}, [0.0, 1.0]),
-        ("task_routing.parts.task_training", "train_loss", {}, None),
-        ("mixture_of_transformers.parts.mot", "covered", {"class": 4}, [0.0, 4.0]),
-        ("mixture_of_transformers.parts.mot", "covered", {}, [0.0, np.inf]),  # without the dimension the end is open
-        ("expert_count.parts.expert_count", "entropy", {"cluster": 4}, [0.0, np.log(4)]),
-    ],
-)
-def test_shares_counts_and_entropies_have_a_range(module, name, sizes, ends):
-    ds = xr.Dataset({name: ("replicate", np.ones(3))}, {dim: range(size) for dim, size in sizes.items()})
-    assert labels.described(ds, f"studies.{module}")[name].attrs.get("valid_range") == ends
-
-
 def test_intervals_stay_in_the_range_and_what_an_experiment_says_itself_is_not_widened():
     ds = xr.Dataset({"accuracy": ("replicate", np.ones(3), {"valid_range": [0.5, 1.0]})})
     found = labels.described(ds, "studies.task_routing.parts.task_training")["accuracy"]
     assert found.attrs["valid_range"] == [0.5, 1.0]
+    covered = xr.Dataset({"covered": ("replicate", np.ones(3))})
+    for ds, ends in ((covered, [0.0, np.inf]), (covered.assign_coords({"class": range(4)}), [0.0, 4.0])):
+        named = labels.described(ds, "studies.mixture_of_transformers.parts.mot")["covered"]
+        assert named.attrs["valid_range"] == ends  # without the dimension the end is open
     low, high = within_range(found, np.array([0.4, 0.9]), np.array([0.6, 1.2]))
     assert low.tolist() == [0.5, 0.9] and high.tolist() == [0.6, 1.0]
     assert within_range(xr.DataArray(0.0), -1.0, 2.0) == (-1.0, 2.0)

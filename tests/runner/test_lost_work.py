@@ -129,9 +129,3 @@ def test_who_was_only_beside_a_death_is_tried_alone_before_it_is_recorded(tmp_pa
     outcomes = list(pool.run(blaming, tasks, lambda text: None))
     assert sorted(tuple(outcome.replicates) for outcome in outcomes) == [(0,), (1,), (2,), (3,)]
     assert all(tuple(outcome.status) == (0,) for outcome in outcomes) and blaming.rounds == [2, 4, 1, 1, 1, 1]
-
-
-@pytest.mark.parametrize("text", ["0", "x", "nan"])
-def test_a_wrong_timeout_is_refused(tmp_path, text):
-    code, _, err = inside(write_study(tmp_path), "--timeout", text)
-    assert code == 2 and "--timeout" in err

@@ -26,7 +26,6 @@ def computed(tmp_path_factory):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("mean", 10, "median", 3), "status: CONVERGED. The stopping criterion was met."),
         (("median", 40, "mean", 6), "iterations               3"),
         (("mean", 10, "mean", 5), "replicate 5 cannot be computed"),  # it fails again in the same way
     ],
@@ -37,12 +36,11 @@ def test_a_replicate_is_equal_to_the_stored_one(computed, words, told):
     assert code == 0 and told in said and "equal to the stored replicate, bit for bit" in said, err
 
 
-@pytest.mark.parametrize("words", [(1000,), (3, "--seed", 8)])
-def test_a_replicate_that_was_never_run_can_be_replayed(computed, words):
-    """One of a number, of settings, or of a seed that nothing is stored of."""
+def test_a_replicate_that_was_never_run_can_be_replayed(computed):
     study, out = computed
-    code, said, err = inside("replay", study, "mean", 10, "mean", *words, "--out", out)
-    assert code == 0 and "no stored replicate" in said, err
+    for words in ((1000,), (3, "--seed", 8)):
+        code, said, err = inside("replay", study, "mean", 10, "mean", *words, "--out", out)
+        assert code == 0 and "no stored replicate" in said, err
 
 
 @pytest.mark.parametrize(

@@ -38,17 +38,13 @@ def computed(tmp_path_factory):
 # --- its bytes -----------------------------------------------------------------------------------------------------
 
 
-def test_a_shard_gives_back_what_it_was_given():
-    header, variables = shard.decode(CONTENT)
+def test_a_shard_gives_back_what_it_was_given_and_the_attributes_of_an_older_one():
+    head, payload = CONTENT.split(b"\n", 1)[1].split(b"\n", 1)
+    older = json.dumps(json.loads(head) | {"attrs": {"policy": "near", "size": 2}}).encode()
+    header, variables = shard.decode(shard.sealed(older + b"\n" + payload))
     assert header.replicates == [3, 4, 5] and header.coords == {"n": 10}
     assert variables["loss"].values.tolist() == [[0, 1], [2, 3], [4, 5]]
     assert variables["message"].values.tolist() == ["", "é", "a\nb"]
-
-
-def test_the_attributes_of_an_older_shard_are_variables():
-    head, payload = CONTENT.split(b"\n", 1)[1].split(b"\n", 1)
-    older = json.dumps(json.loads(head) | {"attrs": {"policy": "near", "size": 2}}).encode()
-    _, variables = shard.decode(shard.sealed(older + b"\n" + payload))
     assert variables["policy"].values.item() == "near" and variables["size"].values.item() == 2
 
 
