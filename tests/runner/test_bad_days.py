@@ -11,14 +11,10 @@ import sys
 import time
 
 import pytest
-from machine import command, environment, finished, inside, logged, write_study
+from machine import command, environment, finished, inside, logged, own, run, write_study
 
 from moestat import files
 from moestat.runner import lock
-
-
-def run(study, out, *words, jobs=1):
-    return inside(study, "--out", out, "--jobs", jobs, "--no-report", *words)
 
 
 def one_sentence(err: str, *parts: str) -> str:
@@ -33,26 +29,13 @@ def one_sentence(err: str, *parts: str) -> str:
 # --- the disk --------------------------------------------------------------------------------------------------
 
 
-FULL = """\
-import os, pathlib, toy
-from toy import Settings
-FULL = pathlib.Path(__file__).with_name("full")
-
-def full(*_):
-    raise OSError(28, "no space left")
-
-def run(cell, replicates, *, device):
-    if FULL.exists() and 5 in replicates:
-        os.replace = full
-    return toy.run(cell, replicates, device=device)
-"""
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, monkeypatch, jobs):
-    (tmp_path / f"full_disk{jobs}.py").write_text(FULL)
-    study, out = write_study(tmp_path, experiment=f"full_disk{jobs}", replicates=8, block=1), tmp_path / "out"
-    (tmp_path / "full").touch()
+    head = 'def full(*_):\n    raise OSError(28, "no space left")\n'
+    body = "if 5 in replicates and os.path.exists(__file__ + '.full'):\n    os.replace = full"
+    experiment, out = own(tmp_path, f"full_disk{jobs}", body, head), tmp_path / "out"
+    study = write_study(tmp_path, experiment=experiment, replicates=8, block=1)
+    (tmp_path / f"{experiment}.py.full").touch()
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", os.replace)
         code, _, err = run(study, out, jobs=jobs)
@@ -61,7 +44,7 @@ def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, monkeypatch, jobs
     kept = finished(out)
     assert 0 < len(kept) < 32 and not list(out.rglob(f"*{files.TEMPORARY}"))
     assert not list((out / "study/quick/locks").glob("*.txt")), "the lock must be given back"
-    (tmp_path / "full").unlink()
+    (tmp_path / f"{experiment}.py.full").unlink()
     assert run(study, out, "--quiet")[0] == 0 and kept <= finished(out)
 
 

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from machine import inside, results, shards, write_study
+from machine import inside, own, results, shards, write_study
 
 from moestat.runner import origin
 
@@ -128,14 +128,9 @@ def test_a_property_of_the_cell_must_not_depend_on_the_block(collected, line):
 
 def test_a_computation_that_is_not_repeatable_is_noticed(tmp_path):
     """Two runs that overlap, with numbers that come from the clock: the first shard counts, and it is said."""
-    (tmp_path / "clock.py").write_text(
-        "import time\nimport xarray\nfrom toy import Settings\n"
-        "def run(cell, replicates, *, device):\n"
-        "    zeros, now = [0] * len(replicates), [time.perf_counter()] * len(replicates)\n"
-        "    data = {'status': ('replicate', zeros), 'now': ('replicate', now)}\n"
-        "    return xarray.Dataset(data, coords={'replicate': list(replicates)})\n"
-    )
-    study = write_study(tmp_path, experiment="clock", replicates=2, block=2)
+    now = "values = [time.perf_counter()] * len(replicates)\n"
+    now += "return toy.run(cell, replicates, device=device).assign(now=('replicate', values))"
+    study = write_study(tmp_path, experiment=own(tmp_path, "clock", now), replicates=2, block=2)
     for out, block in ((tmp_path, 2), (tmp_path / "other", 1)):
         assert inside(study, "--out", out, "--jobs", 1, "--block", block, "--no-report", "--quiet")[0] == 0
     for path in shards(tmp_path / "other"):

@@ -7,12 +7,13 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import types
 
 import numpy as np
 import pytest
 import xarray as xr
-from machine import HERE, command, environment, inside, results, write_study
+from machine import HERE, command, environment, inside, outside, own, results, write_study
 
 import moestat
 from moestat.cli_options import settings
@@ -138,14 +139,11 @@ def test_what_cells_share_is_prepared_once_in_the_cache_of_the_user(tmp_path, mo
 
 
 def test_an_error_in_prepare_is_told_and_left_to_the_cells(tmp_path):
-    (tmp_path / "unprepared.py").write_text(
-        "import toy\nfrom toy import Settings, run\n"
-        "def prerequisites(cell):\n    return [{'a': 1}]\n"
-        "def prepare(prerequisite, *, device):\n    raise ValueError('not today')\n"
-    )
-    study = write_study(tmp_path, experiment="unprepared")
+    head = "def prerequisites(cell):\n    return [{'a': 1}]\n"
+    head += "def prepare(prerequisite, *, device):\n    raise ValueError('not today')\n"
+    study = write_study(tmp_path, experiment=own(tmp_path, "unprepared", "", head))
     code, _, err = inside(study, "--out", tmp_path, "--jobs", 1, "--no-report")
-    assert code == 0 and "preparing what cells share failed: ValueError: not today (unprepared.py line 6)" in err
+    assert code == 0 and "preparing what cells share failed: ValueError: not today (unprepared.py line 7)" in err
 
 
 # --- the plan ------------------------------------------------------------------------------------------------------
@@ -169,21 +167,17 @@ def test_settings_are_merged_in_a_stated_order(tmp_path):
 
 def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, monkeypatch):
     """On a machine without GPUs: the processes are spawned, see one device each, and compute the same numbers."""
-    (tmp_path / "seen.py").write_text(
-        "import os\nimport xarray\nimport toy\nfrom toy import Settings\n"
-        "def run(cell, replicates, *, device):\n"
-        "    found = toy.run(cell, replicates, device=device)\n"
-        "    size = len(replicates)\n"
-        "    found['device'] = ('replicate', [device] * size)\n"
-        "    found['gpu'] = ('replicate', [os.environ['CUDA_VISIBLE_DEVICES']] * size)\n"
-        "    found['pid'] = ('replicate', [os.getpid()] * size)\n"
-        "    return found\n"
-    )
+    body = """\
+found = toy.run(cell, replicates, device=device)
+seen = {"device": device, "gpu": os.environ["CUDA_VISIBLE_DEVICES"], "pid": os.getpid()}
+return found.assign({name: ("replicate", [value] * len(replicates)) for name, value in seen.items()})"""
     cpu = write_study(tmp_path, name="cpu", settings="seconds = 0.05", replicates=4)
     assert inside(cpu, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
     monkeypatch.setattr(begin, "resolve_device", lambda asked, made: "cuda")
-    study = write_study(tmp_path, experiment="seen", settings="seconds = 0.05", replicates=4, block=1)
+    study = write_study(
+        tmp_path, experiment=own(tmp_path, "seen", body), settings="seconds = 0.05", replicates=4, block=1
+    )
     code, _, err = inside(study, "--out", tmp_path, "--no-report", "--quiet")
     assert code == 0, err
     found = results(tmp_path)
@@ -211,3 +205,29 @@ def test_auto_takes_the_first_device_that_an_experiment_names_and_that_is_there(
             begin.resolve_device(asked, made)
     else:
         assert begin.resolve_device(asked, made) == taken
+
+
+# --- starting --------------------------------------------------------------------------------------------------------
+
+
+HEAVY = {"numpy", "scipy", "xarray", "pandas", "matplotlib", "torch", "joblib", "pydantic", "rich"}
+
+
+@pytest.mark.parametrize("words", [["--list"], ["replay", "--help"]])
+def test_nothing_heavy_is_imported_to_start(words):
+    script = (
+        "import sys\n"
+        "from moestat.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        f"print(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *words], env=environment(), capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == "[]", done.stderr
+
+
+def test_a_study_file_is_checked_without_the_libraries_of_the_report(tmp_path):
+    """A dry run imports the experiment and nothing of the report."""
+    code, out, err = outside(write_study(tmp_path), "--dry-run", PYTHONPROFILEIMPORTTIME="1")
+    assert code == 0 and "4 cells x 6 replicates in blocks of 2" in out and "nothing was written" in out
+    imported = {line.split("|")[-1].strip() for line in err.splitlines() if "|" in line}
+    assert "moestat.runner.plan" in imported and not {"matplotlib", "jinja2", "statsmodels"} & imported

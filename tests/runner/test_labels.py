@@ -7,45 +7,35 @@ from moestat.runner import labels, plan
 from moestat.runner.results import within_range
 from moestat.study import load
 
-REGRESSION = "studies.sigmoid_attention.parts.regression"
-GAUSSIAN = "studies.demystifying_softmax.parts.softmax_gaussian"
 
-
-def results(made, coordinates):
-    """Return an empty dataset of the shape that a plan's results have."""
+def attached(study, module, coordinates):
+    """Return an empty dataset of the shape that results have, and with its labels."""
+    made = plan.make(load.read(study), "quick")
     grid = {"arm": [arm.name for arm in made.arms]} | {axis: list(values) for axis, values in made.axes.items()}
-    shape = tuple(len(values) for values in grid.values())
-    dims = (*grid, "replicate")
-    theta = np.zeros((*shape, 1, 2, coordinates))
-    variables = {"status": (dims, np.zeros((*shape, 1), dtype=int)), "theta": ((*dims, "atom", "coordinate"), theta)}
-    variables |= {name: (dims, np.zeros((*shape, 1))) for name in ("L3", "start_L3", "fisher_L3", "mine")}
-    return xr.Dataset(variables, coords=grid)
+    dims, shape = (*grid, "replicate"), (*(len(values) for values in grid.values()), 1)
+    variables = {name: (dims, np.zeros(shape)) for name in ("status", "L3", "start_L3")}
+    variables["theta"] = ((*dims, "atom", "coordinate"), np.zeros((*shape, 2, coordinates)))
+    ds = xr.Dataset(variables, coords=grid)
+    ds["L3"].attrs |= {} if module == "mine" else {"long_name": "mine"}
+    return labels.attach(ds, module, made.cells)
 
 
 def test_coordinates_of_atoms_are_labels_where_all_cells_agree():
-    made = plan.make(load.read("softmax_gaussian"), "quick")
-    ds = labels.attach(results(made, 5), GAUSSIAN, made.cells)
-    assert ds["coordinate"].values.tolist() == ["c", "b1", "a1", "beta", "v"]
-    assert ds["atom"].values.tolist() == [1, 2]
-    assert ds["theta"].sel(coordinate="b1", atom=2).size
+    ds = attached("softmax_gaussian", "studies.demystifying_softmax.parts.softmax_gaussian", 5)
+    assert ds["coordinate"].values.tolist() == ["c", "b1", "a1", "beta", "v"] and ds["atom"].values.tolist() == [1, 2]
     assert ds["theta"].attrs["long_name"] == "fitted parameters"
 
 
 def test_variables_say_what_they_are_and_what_an_experiment_says_itself_stays():
-    made = plan.make(load.read("sigmoid_vs_softmax"), "quick")
-    ds = results(made, 12)
-    ds["L3"].attrs["long_name"] = "mine"
-    ds = labels.attach(ds, REGRESSION, made.cells)
+    ds = attached("sigmoid_vs_softmax", "studies.sigmoid_attention.parts.regression", 12)
     assert ds["L3"].attrs["long_name"] == "mine"
     assert ds["start_L3"].attrs["long_name"] == "Voronoi loss L3, equation (12), where the optimiser started"
-    assert "long_name" not in ds["mine"].attrs
 
 
 def test_an_experiment_of_ones_own_gets_the_common_names_alone(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "labels.py").write_text("raise RuntimeError('not asked for')")
-    made = plan.make(load.read("sigmoid_vs_softmax"), "quick")
-    ds = labels.attach(results(made, 12), "mine", made.cells)
+    ds = attached("sigmoid_vs_softmax", "mine", 12)
     assert "long_name" not in ds["L3"].attrs and "coordinate" not in ds.coords
     assert ds["status"].attrs["long_name"]
 

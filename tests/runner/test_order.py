@@ -1,4 +1,4 @@
-"""The numbers depend on the study alone: not on processes, blocks, order, or on how the work was split."""
+"""The numbers depend on the study alone: not on processes, blocks, order, splits, or on how a study grew."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 
 import numpy as np
 import pytest
+import threadpoolctl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from machine import inside, results, shards, write_study
+from machine import inside, logged, own, results, shards, write_study
 
 from moestat.runner import run as run_module
 
@@ -65,19 +66,12 @@ def test_parts_that_are_merged_by_collect(tmp_path, expected):
 
 
 def test_the_computation_has_one_thread_everywhere(tmp_path):
-    study = write_study(tmp_path, experiment="threads", replicates=2, block=1)
-    (tmp_path / "threads.py").write_text(
-        "import os\n"
-        "import numpy, scipy.linalg, threadpoolctl, xarray\n"
-        "from toy import Settings\n"
-        "def run(cell, replicates, *, device):\n"
-        "    most = max(pool['num_threads'] for pool in threadpoolctl.threadpool_info())\n"
-        "    return xarray.Dataset({'threads': ('replicate', [most] * len(replicates)),\n"
-        "        'pid': ('replicate', [os.getpid()] * len(replicates)),\n"
-        "        'status': ('replicate', [0] * len(replicates))}, coords={'replicate': list(replicates)})\n"
-    )
-    import threadpoolctl
-
+    body = """\
+seen = {"threads": max(p["num_threads"] for p in threadpoolctl.threadpool_info()), "pid": os.getpid(), "status": 0}
+values = {name: ("replicate", [value] * len(replicates)) for name, value in seen.items()}
+return xarray.Dataset(values, coords={"replicate": list(replicates)})"""
+    experiment = own(tmp_path, "threads", body, "import numpy, scipy.linalg, threadpoolctl")
+    study = write_study(tmp_path, experiment=experiment, replicates=2, block=1)
     with threadpoolctl.threadpool_limits(2):
         for jobs in (1, 2):
             code, _, err = inside(study, "--out", tmp_path / str(jobs), "--jobs", jobs, "--no-report")
@@ -85,3 +79,62 @@ def test_the_computation_has_one_thread_everywhere(tmp_path):
             found = results(tmp_path / str(jobs))
             assert set(found["threads"].values.ravel()) == {1}
             assert (os.getpid() in found["pid"].values) == (jobs == 1)
+
+
+# --- a study that grows reuses everything that is still valid --------------------------------------------------------
+
+
+ARM = 'study.arm("shifted", shift=3.0)\n'
+
+
+@pytest.fixture
+def grown(tmp_path, monkeypatch):
+    """Run a study and return how many replicates were computed for it."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
+
+    def grown(*words, **study) -> int:
+        seen = len(logged(log))
+        path = write_study(tmp_path, **study)
+        code, _, err = inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet", *words)
+        assert code == 0, err
+        return len(logged(log)) - seen
+
+    return grown
+
+
+def test_more_of_everything_computes_only_what_is_new(tmp_path, grown):
+    assert grown() == 24
+    assert grown() == 0
+    assert grown(replicates=9) == 12
+    assert grown(replicates=9, grid="n = [10, 20, 40]") == 18
+    assert grown(replicates=9, grid="n = [10, 20, 40]", more=ARM) == 27
+    assert grown(replicates=9, grid="n = [10, 20, 40]", more=ARM, block=5) == 0
+    whole_of_it = results(tmp_path)
+    whole = write_study(tmp_path, name="whole", replicates=9, grid="n = [10, 20, 40]", more=ARM)
+    assert inside(whole, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    assert results(tmp_path, "whole").identical(whole_of_it)
+
+
+def test_fewer_are_a_view_of_what_is_there_and_a_renamed_arm_keeps_its_results(tmp_path, grown):
+    grown(replicates=9)
+    assert grown(replicates=4, grid="n = [40]") == 0
+    assert dict(results(tmp_path).sizes) == {"arm": 2, "n": 1, "replicate": 4, "expert": 2}
+    assert grown(replicates=9) == 0, "what is not asked for is kept"
+    path = write_study(tmp_path, replicates=9)
+    path.write_text(path.read_text().replace('arm("median"', 'arm("middle"'))
+    assert inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    assert len(logged(tmp_path / "log")) == 36
+
+
+def test_several_values_of_a_setting_are_an_axis(tmp_path, grown):
+    assert grown("--set", "shift=0,1,2") == 72
+    ds = results(tmp_path)
+    assert ds["shift"].values.tolist() == [0, 1, 2] and ds["error"].dims == ("arm", "n", "shift", "replicate")
+    assert (ds["error"].diff("shift").round(9) == 1).all()
+    assert grown("--set", "shift=0") == 0, "the same cells"
+    assert grown("--set", "raise_at=[90,91]", "--out", tmp_path / "other") == 24, "a list where the setting takes one"
+    code, _, err = inside(write_study(tmp_path), "--set", "kind=mean,median", "--dry-run")
+    assert code == 2 and "the arms" in err and "differ in kind" in err
+    code, _, err = inside(write_study(tmp_path), "--set", "experts=1,two", "--dry-run")
+    assert code == 2 and "--set experts" in err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pytest
 from machine import inside, results, rewrite, shards, write_study
 
 from moestat.runner import origin, shard
@@ -40,17 +39,13 @@ def test_a_run_that_goes_on_with_another_kernel_says_so(tmp_path):
     assert results(tmp_path).isel(replicate=[0]).identical(before)
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({}, []),
-        ({"host": "b", "cpu": "y"}, []),
-        ({"kernel": ""}, []),
-        ({"kernel": "numpy 2"}, ["kernel numba 1, 512-bit vectors -> numpy 2"]),
-        ({"numpy": "2.5"}, ["numpy 2.4.6 -> 2.5"]),
-        ({"blas": ["mkl 1", "openblas 1 Haswell"]}, []),
-        ({"blas": ["openblas 1 Zen"]}, ["blas openblas 1 Haswell -> openblas 1 Zen"]),
-    ],
-)
-def test_origins_differ_in_what_may_change_a_last_digit(changes, told):
-    assert origin.differences(HERE, HERE | changes) == told
+def test_origins_differ_in_what_may_change_a_last_digit():
+    for same in ({}, {"host": "b", "cpu": "y"}, {"kernel": ""}, {"blas": ["mkl 1", "openblas 1 Haswell"]}):
+        assert origin.differences(HERE, HERE | same) == []
+    other = {"kernel": "numpy 2", "numpy": "2.5", "blas": ["openblas 1 Zen"]}
+    told = origin.differences(HERE, HERE | other)
+    assert sorted(told) == [
+        "blas openblas 1 Haswell -> openblas 1 Zen",
+        "kernel numba 1, 512-bit vectors -> numpy 2",
+        "numpy 2.4.6 -> 2.5",
+    ]

@@ -48,7 +48,6 @@ def test_a_replicate_that_was_never_run_can_be_replayed(computed):
     [
         (("mean", 10, "mean"), "replay study ARM N KIND REPLICATE"),
         (("maen", 10, "mean", 1), "did you mean 'mean'?"),
-        (("mean", 11, "mean", 1), "on the grid are 10, 40"),
         (("mean", 10, "mode", 1), "kind is 'mode'"),
     ],
 )
@@ -80,7 +79,6 @@ def test_a_stored_replicate_that_differs_is_told_with_both_machines_and_the_size
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (1.0, 1.0, ""),
         (1.0, 1.0 + 2**-52, "differs by at most 2.22e-16"),
         (1 + 1j, 1 + 2j, "differs by at most 1"),
         (0.0, -0.0, "differs by at most 0"),
@@ -90,8 +88,7 @@ def test_a_stored_replicate_that_differs_is_told_with_both_machines_and_the_size
     ],
 )
 def test_a_difference_is_told(old, new, told):
-    found = difference(np.asarray(old), np.asarray(new))
-    assert told in found if told else not found
+    assert told in difference(np.asarray(old), np.asarray(new)) and not difference(np.asarray(old), np.asarray(old))
 
 
 @pytest.mark.parametrize(

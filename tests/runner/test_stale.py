@@ -9,14 +9,10 @@ import subprocess
 import sys
 
 import pytest
-from machine import HERE, environment, inside, logged, outside, shards, write_study
+from machine import HERE, environment, inside, logged, outside, run, shards, write_study
 
 from moestat.experiment import code_version
 from moestat.runner import store, worker
-
-
-def run(study, out, *words):
-    return inside(study, "--out", out, "--jobs", 1, "--no-report", *words)
 
 
 @pytest.fixture(scope="module")

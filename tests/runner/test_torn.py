@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 import pytest
-from machine import inside, results, shards, write_study
+from machine import inside, results, run, shards, write_study
 
 from moestat.experiment import Cell
 from moestat.runner import shard
@@ -19,11 +19,6 @@ VALUES = {
 }
 CELL = Cell("toy", 1, "x", {"n": 10}, {})
 CONTENT = shard.encode(CELL, range(3, 6), VALUES, {"toy": "abc"}, {"seconds": 0.5})
-
-
-def run(study, out, *words):
-    code, _, err = inside(study, "--out", out, "--jobs", 1, "--no-report", *words)
-    return code, err
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +90,7 @@ def test_what_is_no_file_is_set_aside_and_not_waited_for(computed, kind):
     else:
         path.symlink_to("nowhere")
     told = "" if kind == "nothing" else "it is no regular file"
-    code, err = run(study, folder)
+    code, _, err = run(study, folder)
     path.unlink(missing_ok=True)
     assert code == 0 and told in err and results(folder).identical(whole)
 
@@ -106,6 +101,6 @@ def test_a_shard_of_another_format_is_refused_and_left_alone(tmp_path):
     path = shards(tmp_path)[0]
     newer = shard.sealed(path.read_bytes().split(b"\n", 1)[1], b"7")
     path.write_bytes(newer)
-    code, err = run(study, tmp_path)
+    code, _, err = run(study, tmp_path)
     assert code == 1 and "format 7" in err and err.count("\n") == 1
     assert path.read_bytes() == newer
