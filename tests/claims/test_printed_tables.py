@@ -73,6 +73,7 @@ def test_how_far_a_number_is_behind():
     ("settings", "message"),
     [
         ({"rows": ["a", "a"], "columns": ["x"], "values": [[1.0], [2.0]]}, "names a twice"),
+        ({"rows": ["a"], "columns": ["x"], "values": [[1.0], [2.0]]}, "values has 2 rows, and rows names 1"),
         ({"rows": ["a"], "columns": ["x", "y"], "values": [[1.0]]}, "row 'a' of values has 1 numbers for 2 columns"),
     ],
 )

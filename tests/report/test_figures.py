@@ -46,7 +46,7 @@ def slope_of(line):
 
 
 def test_points_bars_and_lines_of_a_rate_panel(ds):
-    canvas, (facts,) = draw(ds, figure(PANEL), {"softmax-relu": -0.24, "sigmoid-relu": -0.24})
+    canvas, (facts, _) = draw(ds, figure(PANEL, PANEL), {"softmax-relu": -0.24, "sigmoid-relu": -0.24})
     axes = canvas.axes[0]
     arm = ds["L3"].sel(arm="softmax-relu", drop=True)
     fit = log_log.fit(arm, over="n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -46,6 +47,22 @@ def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, monkeypatch, jobs
     assert not list((out / "study/quick/locks").glob("*.txt")), "the lock must be given back"
     (tmp_path / f"{experiment}.py.full").unlink()
     assert run(study, out, "--quiet")[0] == 0 and kept <= finished(out)
+
+
+@pytest.mark.parametrize("at", [1, 6])
+def test_a_disk_error_at_any_flush_is_one_sentence(tmp_path, monkeypatch, at):
+    study, flush, calls = write_study(tmp_path, replicates=2), os.fsync, []
+
+    def failing(handle):
+        calls.append(handle)
+        if len(calls) >= at:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return flush(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing)
+        one_sentence(run(study, tmp_path)[2], "cannot write to")
+    assert not list(tmp_path.rglob(f"*{files.TEMPORARY}")) and run(study, tmp_path, "--quiet")[0] == 0
 
 
 @pytest.mark.parametrize("blocked", ["study", "study/quick/shards"])

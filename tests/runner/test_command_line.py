@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import types
@@ -28,7 +27,8 @@ def toy(tmp_path_factory):
     """A complete run of a study by name, from a folder with ``studies/`` in it, in a process of its own."""
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "studies").mkdir()
-    shutil.copy(HERE / "toy_study.py", folder / "studies" / "toy.py")
+    more = 'study.preset("tiny", replicates=2)\nstudy.figure(panels=[dict(arms=["*"], variable="error")])\n'
+    write_study(folder / "studies", name="toy", grid="n = [10, 40, 160, 640]", more=more)
     done = subprocess.run(command("toy"), env=environment(), cwd=folder, capture_output=True, text=True, timeout=300)
     return folder, done
 

@@ -165,6 +165,7 @@ def labelled(*labels):
         (dataset(x=("replicate", np.array(["2020"] * 3, dtype="datetime64[ns]"))), "of type datetime64"),
         (dataset().assign_attrs(loss=3), "attribute 'loss'"),
         (dataset(loss=("replicate", np.ones(3), {"scale_factor": 2.0})), "'loss', which has an attribute"),
+        (dataset(loss=("replicate", np.ones(3), {"units": "days since 2000-01-01"})), "'loss', which has an attribute"),
         (dataset(loss=("replicate", np.ones(3), {"x": {}})), "'loss', which has an attribute"),
         (dataset(loss=("replicate", np.ones(3), {"x": "a\0b"})), "'loss', which has an attribute"),
         (dataset(**{"a/b": ("replicate", [1, 2, 3])}), "is called 'a/b'"),
