@@ -42,9 +42,6 @@ def slope_of(line):
     return (y[-1] - y[0]) / (x[-1] - x[0])
 
 
-# --- rates -----------------------------------------------------------------------------------------------------------
-
-
 def test_points_bars_and_lines_of_a_rate_panel(ds):
     canvas, (facts, _) = draw(ds, figure(PANEL, PANEL), {"softmax-relu": -0.24, "sigmoid-relu": -0.24})
     axes = canvas.axes[0]
@@ -65,9 +62,6 @@ def test_points_bars_and_lines_of_a_rate_panel(ds):
     assert text in shown and shown.endswith("(paper -0.24)")
 
 
-# --- captions --------------------------------------------------------------------------------------------------------
-
-
 def test_numbers_and_caption_say_what_is_not_to_be_trusted_and_on_how_many_runs_they_rest(ds):
     ds["status"][0, 0, 0] = 8
     ds["L3"][1] += float(ds["L3"][1].mean())
@@ -80,9 +74,6 @@ def test_numbers_and_caption_say_what_is_not_to_be_trusted_and_on_how_many_runs_
     values = [entry.value for entry in facts[0].entries]
     assert values[0].startswith("(") and "*" in values[1] and "values are missing" in caption
     assert "In brackets: a slope that is not trusted" in caption and "*: the line is bent" in caption
-
-
-# --- lines, heat maps, functions -------------------------------------------------------------------------------------
 
 
 def curves():
@@ -179,9 +170,6 @@ def test_what_cannot_be_drawn_says_why(ds, made, told):
         draw(ds, made)
 
 
-# --- panels at points of their own -----------------------------------------------------------------------------------
-
-
 def test_each_panel_stands_at_its_own_point_the_first_that_was_run():
     ds = curves()
     panels = [
@@ -199,9 +187,6 @@ def test_each_panel_stands_at_its_own_point_the_first_that_was_run():
     third = ds["last"].sel(arm="cnn", replicate=3).transpose("task", "experts").values
     np.testing.assert_allclose(np.ma.filled(maps[2].get_images()[0].get_array(), np.nan), third)
     assert f"run 0: {np.nanmean(first):.3f}" in maps[0].get_title(loc="left")
-
-
-# --- any dataset -----------------------------------------------------------------------------------------------------
 
 
 def test_losses_of_ones_own_are_drawn_onto_axes_of_ones_own_and_saved(tmp_path):
@@ -243,9 +228,6 @@ def test_the_package_shows_what_it_has():
     assert all(getattr(moestat, name) is not None for name in moestat.__all__)
     with pytest.raises(AttributeError, match="no attribute 'lod'; it has"):
         _ = moestat.lod
-
-
-# --- paired comparisons ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ratio", [False, True])

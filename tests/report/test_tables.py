@@ -83,7 +83,6 @@ def test_summaries_against_numpy(ds, study):
     assert len(of_loss) == 32 and of_loss["mean"].isna().sum() == 1  # a point of the grid is missed, not dropped
 
 
-# --- parameter rates --------------------------------------------------------------------------------------------------
 BLOCKS = [
     {"block": "A", "role": "gate", "atoms": "over-specified", "loss": "L3", "predicted": {"softmax-*": -0.25}},
     {"block": "eta", "role": "expert", "atoms": "exactly specified", "loss": "rmse", "arms": ["softmax-*"]},

@@ -63,9 +63,6 @@ def page(written):
     return (written[0] / "report.html").read_text()
 
 
-# --- the files -------------------------------------------------------------------------------------------------------
-
-
 def test_the_files_of_a_run_and_the_numbers_of_its_claims_in_full(written):
     folder, report, _ = written
     figures = {f"{name}.{end}" for name in ("figure", "curves") for end in ("png", "pdf")}
@@ -91,15 +88,6 @@ def test_a_report_made_again_is_the_same(written, tmp_path):
     write_outputs(*example(), "quick", again, provenance=PROVENANCE)
     for path in again.iterdir():
         assert path.read_bytes() == (folder / path.name).read_bytes(), path.name
-
-
-def test_a_figure_that_cannot_be_drawn_does_not_take_the_others_with_it(written, page):
-    _, report, _ = written
-    assert report.problems == ["Figure broken could not be drawn: The results hold no variable 'absent'."]
-    assert "could not be drawn" in page and "no variable 'absent'" in page
-
-
-# --- the page and the terminal ---------------------------------------------------------------------------------------
 
 
 def test_the_page_loads_nothing_and_its_links_lead_somewhere(written, page):
@@ -135,6 +123,8 @@ def test_the_page_says_what_was_run_and_what_went_wrong_and_shows_markup_of_nobo
     assert "absent: There is no number to judge" in text and "320 runs: 1 failed, 0 not converged, 1 missing." in text
     assert "Claims: 1 supported at reduced scale, 1 not shown at reduced scale, 1 inconclusive; rules: 3 seal" in text
     assert "<tests>" not in page and "<b>bold</b>" not in page
+    assert report.problems == ["Figure broken could not be drawn: The results hold no variable 'absent'."]
+    assert "could not be drawn" in page and "no variable 'absent'" in page
 
 
 FINDINGS = {
@@ -157,9 +147,6 @@ def test_a_finding_is_shown_where_all_its_verdicts_are_as_it_says(exponent, want
     study = type(study).model_validate(content | {"claims": [*content["claims"], *more]})
     shown = findings(study, verdicts.judge(ds, study, "quick"))
     assert shown == [text for number, text in enumerate(FINDINGS) if number in wanted]
-
-
-# --- the ledger ------------------------------------------------------------------------------------------------------
 
 
 def test_the_ledger_prefers_the_paper_and_knows_changed_claims(written, tmp_path):

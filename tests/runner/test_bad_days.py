@@ -27,9 +27,6 @@ def one_sentence(err: str, *parts: str) -> str:
     return lines[0]
 
 
-# --- the disk --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, monkeypatch, jobs):
     head = 'def full(*_):\n    raise OSError(28, "no space left")\n'
@@ -75,9 +72,6 @@ def test_a_file_in_the_way_is_one_sentence(tmp_path, blocked):
     assert code == 1
     one_sentence(err, "cannot write to")
     assert place.read_text() == "mine"
-
-
-# --- two runs ------------------------------------------------------------------------------------------------------
 
 
 def test_a_second_run_on_a_folder_is_refused_and_names_the_first(tmp_path):
@@ -151,9 +145,6 @@ def test_temporary_files_of_the_living_and_of_other_machines_are_left_alone(tmp_
     assert files.clean(tmp_path) == 0
     monkeypatch.setattr(files, "alive", lambda pid: False)
     assert files.clean(tmp_path) == 1 and list(tmp_path.iterdir()) == [theirs]
-
-
-# --- the clock and the keyboard ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -146,9 +146,6 @@ def test_an_error_in_prepare_is_told_and_left_to_the_cells(tmp_path):
     assert code == 0 and "preparing what cells share failed: ValueError: not today (unprepared.py line 7)" in err
 
 
-# --- the plan ------------------------------------------------------------------------------------------------------
-
-
 def test_settings_are_merged_in_a_stated_order(tmp_path):
     study = write_study(tmp_path, settings="shift = 1.0\nseconds = 0.0", replicates=2)
     text = study.read_text().replace('kind="median"', 'kind="median", shift=3.0')
@@ -160,9 +157,6 @@ def test_settings_are_merged_in_a_stated_order(tmp_path):
     assert {c.cell.settings["experts"] for c in changed.cells} == {7}
     with pytest.raises(InputError, match="the arms of .* differ in shift, which median set themselves"):
         plan.make(load.read(study), "quick", Request("study", settings={"shift": 4.0}))
-
-
-# --- devices ---------------------------------------------------------------------------------------------------------
 
 
 def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, monkeypatch):
@@ -205,9 +199,6 @@ def test_auto_takes_the_first_device_that_an_experiment_names_and_that_is_there(
             begin.resolve_device(asked, made)
     else:
         assert begin.resolve_device(asked, made) == taken
-
-
-# --- starting --------------------------------------------------------------------------------------------------------
 
 
 HEAVY = {"numpy", "scipy", "xarray", "pandas", "matplotlib", "torch", "joblib", "pydantic", "rich"}

@@ -49,9 +49,6 @@ def test_a_failed_replicate_is_not_drawn_again_unless_asked(tmp_path, monkeypatc
     assert "4 failed" in out, "the same data raise the same"
 
 
-# --- workers that die --------------------------------------------------------------------------------------------
-
-
 def test_a_worker_that_dies_costs_only_the_replicate_that_kills_it(tmp_path):
     study = write_study(tmp_path, replicates=2, block=2, grid="n = [10]")
     study.write_text(study.read_text().replace('kind="median"', 'kind="median", die_at=[1]'))

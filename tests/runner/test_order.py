@@ -81,9 +81,6 @@ return xarray.Dataset(values, coords={"replicate": list(replicates)})"""
             assert (os.getpid() in found["pid"].values) == (jobs == 1)
 
 
-# --- a study that grows reuses everything that is still valid --------------------------------------------------------
-
-
 ARM = 'study.arm("shifted", shift=3.0)\n'
 
 

@@ -73,9 +73,6 @@ def test_a_stored_replicate_that_differs_is_told_with_both_machines_and_the_size
     assert "stored was computed by" in told and "openblas 0.1 Zen" in told and "here it was computed by" in told
 
 
-# --- how far two results are apart ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

@@ -1,6 +1,8 @@
 """Rules are sealed with the run: a later edit is told, and foreign or edited results are refused."""
 
+import csv
 import json
+import shutil
 
 import pytest
 import xarray as xr
@@ -85,12 +87,19 @@ def test_verdicts_say_when_their_rules_were_written_and_what_is_gone():
     assert [v.sealed for v in judge_sealed(now, None)[0]] == ["", "", ""]
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ran")
+    path = write_study(folder, grid=GRID, replicates=4)
+    assert inside(path, "--out", folder / "out", "--quiet", "--jobs", 1)[0] == 0
+    return folder
+
+
 @pytest.fixture
-def ran(tmp_path):
-    """A study that was run, with four replicates at five sizes."""
-    path = write_study(tmp_path, grid=GRID, replicates=4)
-    assert inside(path, "--out", tmp_path / "out", "--quiet", "--jobs", 1)[0] == 0
-    return path, tmp_path / "out" / "study" / "quick"
+def ran(once, tmp_path):
+    """A study that was run, with four replicates at five sizes, and the folder of its results."""
+    shutil.copytree(once, tmp_path / "here")
+    return tmp_path / "here" / "study.py", tmp_path / "here" / "out" / "study" / "quick"
 
 
 def again(path, verb="report"):
@@ -142,3 +151,69 @@ def test_edited_results_and_edited_seals_are_found(ran):
         moestat.load(path, out=path.parent / "out")
     assert again(path, "collect")[0] == 0 and again(path)[0] == 0
     assert moestat.load(path, out=path.parent / "out")["error"].all()
+
+
+ANOTHER = """
+from moestat.study.rules import mean
+study.claim(
+    "added",
+    "The error at 10 is not negative.",
+    mean("error", "mean", at=dict(n=10)).at_least(0),
+    source="a textbook",
+)
+"""
+
+
+def said(*words):
+    code, out, err = inside(*words)
+    assert code == 0, err
+    return " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("settings=dict(", "settings=dict(shift=1.0", "other settings"),
+        ("seed=7", "seed=8", "another seed"),
+        ("160]", "320]", "another grid"),
+    ],
+)
+def test_a_run_of_another_problem_judges_nothing(ran, old, new, told):
+    path, out = ran[0], ran[1].parents[1]
+    assert "0 not run" in said("--claims", path, "--out", out)
+    path.write_text(path.read_text().replace(old, new))
+    again = f"run it again: python -m moestat.study {path} --out {out}"
+    for text in (said("--claims", path, "--out", out), said("claim", f"{path}:mean-rate", "--out", out)):
+        assert f"is of {told} than the study file now states" in text and "not run" in text
+        assert again.replace(" ", "") in text.replace(" ", "")
+    page = path.parent / "l.csv"
+    said("--claims", path, "--out", out, "--write", page)
+    [row] = csv.DictReader(page.open(newline=""))
+    assert (row["verdict"], row["estimate"]) == ("not run", "") and told in row["why"]
+
+
+def test_what_the_command_line_set_leaves_a_run_that_of_the_file(ran):
+    path, out = ran[0], ran[1].parents[1]
+    said(path, "--out", out, "--set", "shift=0.5", "--replace-stale", "--quiet", "--jobs", 1)
+    assert "0 not run" in said("--claims", path, "--out", out)
+
+
+def test_when_a_rule_was_written_stands_beside_its_verdict_everywhere(ran):
+    path, folder = ran
+    out = folder.parents[1]
+    assert "edited" not in said("report", path, "--out", out).split("Claims: ")[0]
+    path.write_text(path.read_text().replace("within(-0.6, -0.4", "within(-9.0, 9.0") + ANOTHER)
+    told = said("report", path, "--out", out)
+    rules = "rules: 0 sealed, 1 edited, 1 added"
+    assert f"Claims: 2 supported; {rules}." in told
+    assert "supported edited" in told and "supported added" in told
+    page = (folder / "report.html").read_text()
+    assert f"{rules[:1].upper()}{rules[1:]}." in page and "(edited)" in page and "(added)" in page
+    listed = said("--claims", path, "--out", out)
+    assert f"0 not run; {rules}" in listed
+    assert "supported (rule: edited)" in said("claim", f"{path}:mean-rate", "--out", out)
+    assert "supported edited" in said("claim", f"{path}:a textbook", "--out", out)
+    for name in ("l.html", "l.csv"):
+        said("--claims", path, "--out", out, "--write", path.parent / name)
+    text = (path.parent / "l.html").read_text()
+    assert f"{rules[:1].upper()}{rules[1:]}." in text and "rule (edited)" in text

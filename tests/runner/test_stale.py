@@ -77,9 +77,6 @@ def test_what_another_part_has_set_aside_before_is_left_there(tmp_path, computed
     assert not shards(tmp_path)
 
 
-# --- the code that computes ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def own_code(tmp_path):
     """An experiment of the user's own with a module beside it that it imports."""

@@ -74,9 +74,6 @@ def one_sentence(*words, told, code=1):
     assert got == code and told in err and len(err.splitlines()) == 1, err
 
 
-# --- code -----------------------------------------------------------------------------------------------------------
-
-
 def test_merge_imports_nothing_that_a_manifest_names(folder, evil):
     study, root = folder
     theirs = write_study(evil, name="theirs", experiment="evil")
@@ -119,9 +116,6 @@ def test_the_experiment_that_results_name_is_not_imported(folder, evil, name):
     _, root = folder
     edited(root, lambda file: file.attrs.__setitem__("experiment", name))
     assert moestat.load(root)["iterations"].attrs["long_name"] == labels.texts_of("")["iterations"][0]
-
-
-# --- HDF5 -----------------------------------------------------------------------------------------------------------
 
 
 def scale(file, name, shape=(8,), kind="f8", **how):
@@ -220,9 +214,6 @@ def test_what_results_and_records_hold_passes(folder):
     packed = root.with_name("packed.nc")
     packed.write_bytes(records.packed(moestat.load(root).assign(more=("k", np.zeros(100_000)))))
     assert moestat.load(packed)["more"].size == 100_000  # it unpacks to more than its size, and says so
-
-
-# --- the files beside it --------------------------------------------------------------------------------------------
 
 
 def test_pipes_are_not_read_and_a_wrong_type_in_a_manifest_is_one_sentence(folder):

@@ -30,9 +30,6 @@ def computed(tmp_path_factory):
     return study, folder, results(folder)
 
 
-# --- its bytes -----------------------------------------------------------------------------------------------------
-
-
 def test_a_shard_gives_back_what_it_was_given_and_the_attributes_of_an_older_one():
     head, payload = CONTENT.split(b"\n", 1)[1].split(b"\n", 1)
     older = json.dumps(json.loads(head) | {"attrs": {"policy": "near", "size": 2}}).encode()
@@ -51,9 +48,6 @@ def test_no_part_of_a_shard_is_one_and_none_with_a_flipped_bit():
     for part in parts:
         with pytest.raises(shard.DamagedShardError):
             shard.decode(part)
-
-
-# --- its file ------------------------------------------------------------------------------------------------------
 
 
 DAMAGES = {
