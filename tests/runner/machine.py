@@ -79,6 +79,13 @@ def inside(*words: object) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
+def said(*words: object) -> str:
+    """Run the command line in this process, where it must succeed; return stdout in one line."""
+    code, out, err = inside(*words)
+    assert code == 0, err
+    return " ".join(out.split())
+
+
 def run(study: Path, out: Path, *words: object, jobs: int = 1) -> tuple[int, str, str]:
     """Run a study without a report."""
     return inside(study, "--out", out, "--jobs", jobs, "--no-report", *words)

@@ -12,7 +12,7 @@ import types
 import numpy as np
 import pytest
 import xarray as xr
-from machine import HERE, command, environment, inside, outside, own, results, write_study
+from machine import HERE, command, environment, inside, outside, own, results, said, write_study
 
 import moestat
 from moestat.cli_options import settings
@@ -172,8 +172,7 @@ return found.assign({name: ("replicate", [value] * len(replicates)) for name, va
     study = write_study(
         tmp_path, experiment=own(tmp_path, "seen", body), settings="seconds = 0.05", replicates=4, block=1
     )
-    code, _, err = inside(study, "--out", tmp_path, "--no-report", "--quiet")
-    assert code == 0, err
+    said(study, "--out", tmp_path, "--no-report", "--quiet")
     found = results(tmp_path)
     assert set(found["device"].values.ravel()) == {"cuda"} and set(found["gpu"].values.ravel()) == {"3", "5"}
     pids = {(gpu, pid) for gpu, pid in zip(found["gpu"].values.ravel(), found["pid"].values.ravel(), strict=True)}
@@ -181,24 +180,17 @@ return found.assign({name: ("replicate", [value] * len(replicates)) for name, va
     assert found["error"].equals(results(tmp_path, "cpu")["error"])
 
 
-@pytest.mark.parametrize(
-    ("there", "asked", "devices", "taken"),
-    [
-        ("cuda", "auto", ("cpu", "cuda"), "cpu"), ("cuda", "auto", ("cuda", "cpu"), "cuda"),
-        ("cuda", "cuda", ("cpu", "cuda"), "cuda"), ("cuda", "cpu", ("cuda", "cpu"), "cpu"),
-        ("cpu", "auto", ("cuda", "cpu"), "cpu"), ("cuda", "cuda", ("cpu",), None),
-    ],
-)  # fmt: skip
-def test_auto_takes_the_first_device_that_an_experiment_names_and_that_is_there(
-    there, asked, devices, taken, monkeypatch
-):
-    monkeypatch.setattr("moestat.arrays.resolve_device", lambda device: there if device == "auto" else device)
-    made = types.SimpleNamespace(experiment=types.SimpleNamespace(DEVICES=devices), module_name="x")
-    if taken is None:
-        with pytest.raises(InputError, match="computes on cpu"):
-            begin.resolve_device(asked, made)
-    else:
-        assert begin.resolve_device(asked, made) == taken
+def test_auto_takes_the_first_device_that_an_experiment_names_and_that_is_there(monkeypatch):
+    def taken(asked, *devices, there="cuda"):
+        monkeypatch.setattr("moestat.arrays.resolve_device", lambda device: there if device == "auto" else device)
+        made = types.SimpleNamespace(experiment=types.SimpleNamespace(DEVICES=devices), module_name="x")
+        return begin.resolve_device(asked, made)
+
+    assert taken("auto", "cpu", "cuda") == "cpu" and taken("auto", "cuda", "cpu") == taken("auto", "cuda") == "cuda"
+    assert taken("cuda", "cpu", "cuda") == "cuda" and taken("cpu", "cuda", "cpu") == "cpu"
+    assert taken("auto", "cuda", "cpu", there="cpu") == "cpu"
+    with pytest.raises(InputError, match="computes on cpu"):
+        taken("cuda", "cpu")
 
 
 HEAVY = {"numpy", "scipy", "xarray", "pandas", "matplotlib", "torch", "joblib", "pydantic", "rich"}

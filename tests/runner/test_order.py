@@ -9,7 +9,7 @@ import pytest
 import threadpoolctl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from machine import inside, logged, own, results, shards, write_study
+from machine import inside, logged, own, results, said, shards, write_study
 
 from moestat.runner import run as run_module
 
@@ -23,8 +23,7 @@ def expected(tmp_path_factory):
 
 
 def test_two_processes(tmp_path, expected):
-    code, _, err = inside(write_study(tmp_path), "--out", tmp_path, "--jobs", 2, "--block", 1, "--no-report")
-    assert code == 0, err
+    said(write_study(tmp_path), "--out", tmp_path, "--jobs", 2, "--block", 1, "--no-report")
     assert results(tmp_path).identical(expected) and len(shards(tmp_path)) == 24
 
 
@@ -46,8 +45,7 @@ def test_any_blocks_any_order_any_split(tmp_path_factory, expected, steps):
             patch.setattr(run_module.pool, "run", shuffled)
             words = ("--block", block, "--replicates", replicates, "--jobs", 1, "--no-report", "--quiet")
             assert inside(study, "--out", folder, *words, "--part", f"{1 + seed % parts}/{parts}")[0] == 0
-    code, _, err = inside(study, "--out", folder, "--jobs", 1, "--no-report", "--quiet")
-    assert code == 0, err
+    said(study, "--out", folder, "--jobs", 1, "--no-report", "--quiet")
     assert results(folder).identical(expected)
 
 
@@ -55,13 +53,11 @@ def test_parts_that_are_merged_by_collect(tmp_path, expected):
     study = write_study(tmp_path, replicates=6, block=1)
     for part in (3, 1, 2):
         code, _, err = inside(study, "--out", tmp_path, "--part", f"{part}/3", "--jobs", 1, "--no-report")
-        assert code == 0, err
-        assert not (tmp_path / "study/quick/results.nc").exists()
+        assert code == 0 and not (tmp_path / "study/quick/results.nc").exists()
         if part == 1:
             assert "8 of 24 replicates are still missing" in err
     assert "collect with: python -m moestat.study collect" in err
-    code, out, err = inside("collect", study, "--out", tmp_path, "--no-report")
-    assert code == 0, err
+    said("collect", study, "--out", tmp_path, "--no-report")
     assert results(tmp_path).identical(expected)
 
 
@@ -74,8 +70,7 @@ return xarray.Dataset(values, coords={"replicate": list(replicates)})"""
     study = write_study(tmp_path, experiment=experiment, replicates=2, block=1)
     with threadpoolctl.threadpool_limits(2):
         for jobs in (1, 2):
-            code, _, err = inside(study, "--out", tmp_path / str(jobs), "--jobs", jobs, "--no-report")
-            assert code == 0, err
+            said(study, "--out", tmp_path / str(jobs), "--jobs", jobs, "--no-report")
             found = results(tmp_path / str(jobs))
             assert set(found["threads"].values.ravel()) == {1}
             assert (os.getpid() in found["pid"].values) == (jobs == 1)
@@ -93,8 +88,7 @@ def grown(tmp_path, monkeypatch):
     def grown(*words, **study) -> int:
         seen = len(logged(log))
         path = write_study(tmp_path, **study)
-        code, _, err = inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet", *words)
-        assert code == 0, err
+        said(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet", *words)
         return len(logged(log)) - seen
 
     return grown

@@ -7,7 +7,6 @@ import pytest
 import xarray as xr
 from machine import inside, rewrite, shards, write_study
 
-from moestat.runner import labels
 from moestat.runner.difference import close, difference
 from moestat.runner.replay import SPREAD, _spread
 from moestat.runner.shard import Variable
@@ -111,11 +110,3 @@ def test_a_hundredth_of_the_spread_of_each_place_moves_nothing():
         assert close(np.array([2.0, 1.0]), np.array([2.0 + step * spread, 1.0]), apart=apart) is near
     assert not close(np.array([2.0, 1.0]), np.array([2.0, 1.001]), apart=apart)
     assert not _spread(stored[:2]).any(), "two replicates tell no spread"
-
-
-def test_variables_say_what_they_can_tell_apart():
-    package = "studies.sigmoid_attention.parts"
-    assert labels.resolved(f"{package}.regression", "rmse") == (0.0, np.inf)
-    assert labels.resolved(f"{package}.regression", "gradient") is None, "it says how the computation went"
-    assert labels.resolved(f"{package}.dichotomy", "split") == (1e-14, np.inf)
-    assert labels.resolved("toy", "error") == (0.0, np.inf)

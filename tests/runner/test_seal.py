@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 import xarray as xr
-from machine import inside, write_study
+from machine import inside, said, write_study
 
 import moestat
 from moestat.claims.evidence import Evidence
@@ -164,12 +164,6 @@ study.claim(
 """
 
 
-def said(*words):
-    code, out, err = inside(*words)
-    assert code == 0, err
-    return " ".join(out.split())
-
-
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -200,20 +194,15 @@ def test_what_the_command_line_set_leaves_a_run_that_of_the_file(ran):
 
 def test_when_a_rule_was_written_stands_beside_its_verdict_everywhere(ran):
     path, folder = ran
-    out = folder.parents[1]
-    assert "edited" not in said("report", path, "--out", out).split("Claims: ")[0]
+    out = ("--out", folder.parents[1])
+    assert "edited" not in said("report", path, *out).split("Claims: ")[0]
     path.write_text(path.read_text().replace("within(-0.6, -0.4", "within(-9.0, 9.0") + ANOTHER)
-    told = said("report", path, "--out", out)
-    rules = "rules: 0 sealed, 1 edited, 1 added"
-    assert f"Claims: 2 supported; {rules}." in told
-    assert "supported edited" in told and "supported added" in told
+    told, rules = said("report", path, *out), "ules: 0 sealed, 1 edited, 1 added"
+    assert f"Claims: 2 supported; r{rules}." in told and "supported edited" in told and "supported added" in told
     page = (folder / "report.html").read_text()
-    assert f"{rules[:1].upper()}{rules[1:]}." in page and "(edited)" in page and "(added)" in page
-    listed = said("--claims", path, "--out", out)
-    assert f"0 not run; {rules}" in listed
-    assert "supported (rule: edited)" in said("claim", f"{path}:mean-rate", "--out", out)
-    assert "supported edited" in said("claim", f"{path}:a textbook", "--out", out)
-    for name in ("l.html", "l.csv"):
-        said("--claims", path, "--out", out, "--write", path.parent / name)
-    text = (path.parent / "l.html").read_text()
-    assert f"{rules[:1].upper()}{rules[1:]}." in text and "rule (edited)" in text
+    assert f"R{rules}." in page and "(edited)" in page and "(added)" in page
+    assert f"0 not run; r{rules}" in said("--claims", path, *out, "--write", path.parent / "l.html")
+    page = (path.parent / "l.html").read_text()
+    assert f"R{rules}." in page and "rule (edited)" in page
+    assert "supported (rule: edited)" in said("claim", f"{path}:mean-rate", *out)
+    assert "supported edited" in said("claim", f"{path}:a textbook", *out)

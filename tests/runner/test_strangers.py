@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 import pytest
 import xarray as xr
-from machine import inside, results, undrawn, write_study
+from machine import inside, results, write_study
 
 import moestat
 from moestat.errors import InputError, StaleError, UserError
@@ -29,8 +29,7 @@ EVIL = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\ndef rul
 def computed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mine")
     study = write_study(folder, replicates=2)
-    with undrawn():
-        assert inside(study, "--out", folder / "out", "--jobs", 1, "--quiet")[0] == 0
+    assert inside(study, "--out", folder / "out", "--jobs", 1, "--quiet")[0] == 0
     return study, folder / "out"
 
 
@@ -69,8 +68,7 @@ def edited(root, change):
 
 def one_sentence(*words, told, code=1):
     """Run a command that must end with one sentence."""
-    with undrawn():
-        got, _, err = inside(*words)
+    got, _, err = inside(*words)
     assert got == code and told in err and len(err.splitlines()) == 1, err
 
 
@@ -106,8 +104,7 @@ def test_a_sealed_rule_that_the_study_does_not_name_is_not_imported(folder, evil
     (root / "rules.json").write_text(json.dumps(kept))
     digest = seal.read(root).digest
     edited(root, lambda file: file.attrs.__setitem__("rules", digest))
-    with undrawn():
-        assert inside("report", study, "--out", root.parents[1])[0] == 0
+    assert inside("report", study, "--out", root.parents[1])[0] == 0
     assert (root / "claims.csv").read_text().endswith(",edited\n")
 
 

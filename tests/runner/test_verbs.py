@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from machine import inside, results, write_study
+from machine import inside, results, said, write_study
 
 import moestat
 from moestat.errors import InputError
@@ -83,8 +83,7 @@ def test_results_are_exported_as_a_tidy_table(tmp_path):
     study = write_study(tmp_path, grid=GRID, replicates=4)
     assert inside(study, "--out", tmp_path, "--jobs", 1, "--quiet", "--set", "shift=1.0")[0] == 0
     folder = tmp_path / "study/quick"
-    code, _, err = inside("export", folder, "--write", tmp_path / "losses.csv")
-    assert code == 0, err
+    said("export", folder, "--write", tmp_path / "losses.csv")
     table = pd.read_csv(tmp_path / "losses.csv")
     assert list(table.columns) == ["arm", "n", "replicate", "status", "loss", "value"] and len(table) == 2 * 5 * 4
     ds = moestat.load(folder)
