@@ -122,16 +122,6 @@ def test_an_entry_under_another_name_is_not_believed():
         assert cache.cached("fisher", other, Counted(a=np.ones(1)))["a"][0] == 1.0
 
 
-def test_a_crash_before_the_rename_leaves_no_entry_and_no_litter(monkeypatch):
-    def crash(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "replace", crash)
-    with pytest.raises(KeyboardInterrupt):
-        cache.cached("fisher", IDENTITY, Counted(a=np.zeros(1)))
-    assert list((cache.folder() / "fisher").iterdir()) == []
-
-
 @pytest.mark.parametrize("problem", ["a file in the way", "a folder in the entry's place", "a full disk"])
 def test_a_cache_that_cannot_be_used_warns_once_and_computes(tmp_path, monkeypatch, problem):
     if problem == "a file in the way":

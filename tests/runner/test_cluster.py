@@ -27,8 +27,7 @@ def processes_with_dask(processes_without_dask):
 
 @pytest.fixture
 def cluster(tmp_path, request):
-    """Yield the scheduler's address and the worker processes (parameter: their nanny option, and their number)."""
-    option, number = getattr(request, "param", ("--no-nanny", 2))
+    """Yield the scheduler's address, its two workers (parameter: their nanny option), and its process."""
     processes = []
 
     def start(module: str, *words: object) -> subprocess.Popen:
@@ -44,8 +43,17 @@ def cluster(tmp_path, request):
     while not (where.exists() and where.read_text()) and time.monotonic() < end:
         time.sleep(0.1)
     address = json.loads(where.read_text())["address"]
-    worker = ("--nthreads", 1, option, "--no-dashboard", "--host", "127.0.0.1", "--memory-limit", 0)
-    workers = [start("distributed.cli.dask_worker", address, *worker) for _ in range(number)]
+    worker = (
+        "--nthreads",
+        1,
+        getattr(request, "param", "--no-nanny"),
+        "--no-dashboard",
+        "--host",
+        "127.0.0.1",
+        "--memory-limit",
+        0,
+    )
+    workers = [start("distributed.cli.dask_worker", address, *worker) for _ in range(2)]
     yield address, workers, processes[0]
     for process in processes:
         process.kill()
@@ -100,7 +108,7 @@ def test_a_cluster_that_is_lost_ends_the_run_with_the_command_that_resumes_it(tm
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cluster", [("--nanny", 2)], indirect=True)
+@pytest.mark.parametrize("cluster", ["--nanny"], indirect=True)
 def test_a_block_that_kills_every_worker_is_recorded_and_the_rest_goes_on(tmp_path, cluster):
     address, *_ = cluster
     study = write_study(tmp_path, replicates=6, block=3, settings="seconds = 0.05")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -162,3 +163,34 @@ def test_who_was_only_beside_a_death_is_tried_alone_before_it_is_recorded(tmp_pa
     outcomes = list(pool.run(blaming, tasks, lambda text: None))
     assert sorted(tuple(outcome.replicates) for outcome in outcomes) == [(0,), (1,), (2,), (3,)]
     assert all(tuple(outcome.status) == (0,) for outcome in outcomes) and blaming.rounds == [2, 4, 1, 1, 1, 1]
+
+
+def test_to_debug_the_first_failure_stops_with_a_traceback_and_nothing_is_stored(tmp_path, monkeypatch):
+    monkeypatch.delenv("MOESTAT_CACHE", raising=False)
+    study = write_study(tmp_path, settings="raise_at = [0]", replicates=2)
+    code, _, err = inside(study, "--debug", "--out", tmp_path / "o")
+    told = "ArithmeticError: replicate 0 cannot be computed"
+    assert code == 1 and "in run" in err and f"\n{told}" in err
+    assert f"arm mean, n = 10, replicate 0: {told} (toy.py line " in err and "; nothing was stored" in err
+    assert "debug.py" not in err, "the traceback begins in the experiment"
+    assert not (tmp_path / "o").exists() and "MOESTAT_CACHE" not in os.environ
+    code, out, err = inside(study, "--debug", "--set", "raise_at=[9]")
+    assert code == 0 and "no failure" in out and err.count("n = ") == 8
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("review,stars\ngood film,5\nbad film,x\n", "texts.csv, row 3, column 'stars'"),
+        ("review,stars\ngood film,5\nbad film\n", "texts.csv, row 3"),
+        ("text,stars\ngood film,5\n", "texts.csv.*'review'"),
+    ],
+)
+def test_bad_data_are_refused_before_the_first_replicate_with_row_and_column(tmp_path, content, sentence):
+    data = tmp_path / "texts.csv"
+    data.write_text(content)
+    words = ["mot_text", "--set", f"data={data}", "--set", "text=review", "--set", "number=stars"]
+    for more in (["--dry-run"], ["--out", tmp_path / "o", "--jobs", 1]):
+        code, _, err = inside(*words, "--set", 'task=["regression"]', *more)
+        assert code == 2 and re.search(sentence, err), err
+    assert not (tmp_path / "o").exists()
