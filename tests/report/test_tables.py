@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 import xarray as xr
 from report_example import study_of
+from scipy import stats
 
 from moestat import rates as log_log
+from moestat.claims import evidence as module
+from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.report import tables, views, write
 from moestat.status import Status
+from moestat.study import hub
 
 
 def test_rates_are_those_of_the_rate_fit(ds, study):
@@ -140,3 +144,35 @@ def test_a_study_that_states_nothing_has_means_and_a_figure(ds):
     assert write.filled(study_of(ds), ds).figures == study_of(ds).figures
     apart = ds.isel(n=0, drop=True)
     assert not write.filled(study_of(ds, rates=[], figures=[], summaries=[]), apart).figures
+
+
+def test_claim_and_table_share_the_window_of_the_rate(ds):
+    run = Evidence(ds, study_of(ds, rates=[{"loss": "L3", "window": [3000, 1e6]}]), "quick")
+    fit = run.series("L3", "n", "softmax-relu", window=run.facts("L3", "n", "softmax-relu").window).fit
+    judged = verdicts.judge_claim(run, run.study.claims[0])
+    assert judged.estimate == fit.slope == tables.rates(run).iloc[0]["slope"] and fit.sizes[0] >= 3000
+
+
+def test_a_rate_says_what_belongs_to_its_series(ds):
+    rate = {"loss": "L3", "printed": {"softmax-*": -0.3}, "reference": "line", "start": "first", "window": [1, 9]}
+    rate |= {"bound": -0.5, "predicted": {"*-tanh": -0.4}}
+    study = study_of(ds, rates=[rate])
+    here, there = (hub.facts(study, "quick", "L3", "n", arm) for arm in ("softmax-relu", "sigmoid-tanh"))
+    assert (here.printed, here.reference, here.start, here.window) == (-0.3, "line", "first", (1, 9))
+    assert (here.predicted, here.expected) == (None, -0.5) and (there.printed, there.expected) == (None, -0.4)
+    other = hub.facts(study, "quick", "rmse", "n", "softmax-relu")
+    assert (other.printed, other.expected, other.reference, other.start, other.window) == (None, None, "", "", None)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_difference_of_two_fitted_series_is_that_of_their_losses(ds, missing):
+    if missing:
+        ds["L3"][0, 2, 3] = np.nan  # complete in one of the arms alone
+    run = Evidence(ds, study_of(ds), "quick")
+    result = module.difference(*(run.series("L3", "n", arm) for arm in ("softmax-relu", "sigmoid-relu")))
+    slopes = [np.polyfit(np.log(ds.n), np.log(ds["L3"].sel(arm=arm).values), 1)[0] for arm in ds.arm.values[:2]]
+    gaps = (slopes[0] - slopes[1])[np.isfinite(slopes[0])]
+    assert result.estimate.value == pytest.approx(gaps.mean(), abs=1e-12)
+    half = stats.t.ppf(0.975, gaps.size - 1) * gaps.std(ddof=1) / gaps.size**0.5
+    assert result.estimate.high - result.estimate.value == pytest.approx(half, rel=1e-9)
+    assert gaps.size == result.first.complete == 10 - missing

@@ -43,16 +43,8 @@ def cluster(tmp_path, request):
     while not (where.exists() and where.read_text()) and time.monotonic() < end:
         time.sleep(0.1)
     address = json.loads(where.read_text())["address"]
-    worker = (
-        "--nthreads",
-        1,
-        getattr(request, "param", "--no-nanny"),
-        "--no-dashboard",
-        "--host",
-        "127.0.0.1",
-        "--memory-limit",
-        0,
-    )
+    nanny = getattr(request, "param", "--no-nanny")
+    worker = ("--nthreads", 1, nanny, "--no-dashboard", "--host", "127.0.0.1", "--memory-limit", 0)
     workers = [start("distributed.cli.dask_worker", address, *worker) for _ in range(2)]
     yield address, workers, processes[0]
     for process in processes:

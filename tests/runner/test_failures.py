@@ -174,7 +174,7 @@ def test_to_debug_the_first_failure_stops_with_a_traceback_and_nothing_is_stored
     assert f"arm mean, n = 10, replicate 0: {told} (toy.py line " in err and "; nothing was stored" in err
     assert "debug.py" not in err, "the traceback begins in the experiment"
     assert not (tmp_path / "o").exists() and "MOESTAT_CACHE" not in os.environ
-    code, out, err = inside(study, "--debug", "--set", "raise_at=[9]")
+    code, out, err = inside(study, "--debug", "--set", "raise_at=[9]", "--replicates", 2)
     assert code == 0 and "no failure" in out and err.count("n = ") == 8
 
 
