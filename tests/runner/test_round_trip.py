@@ -98,15 +98,9 @@ def same(one: np.ndarray, two: np.ndarray) -> bool:
     wide = np.promote_types(one.dtype, two.dtype)
     if wide.kind not in "fc":
         return bool(np.array_equal(one, two))
-    pairs = [
-        np.ascontiguousarray(a.astype(wide)).view(f"f{wide.itemsize // (1 + (wide.kind == 'c'))}") for a in (one, two)
-    ]
-    nan = np.isnan(pairs[0])
-    return bool(
-        np.array_equal(nan, np.isnan(pairs[1]))
-        and np.array_equal(pairs[0][~nan], pairs[1][~nan])
-        and np.array_equal(np.signbit(pairs[0][~nan]), np.signbit(pairs[1][~nan]))
-    )
+    one, two = (np.atleast_1d(a.astype(wide)).view(f"f{wide.itemsize // (1 + (wide.kind == 'c'))}") for a in (one, two))
+    signs = [np.signbit(a[~np.isnan(a)]) for a in (one, two)]
+    return np.array_equal(one, two, equal_nan=True) and np.array_equal(*signs)
 
 
 FAST = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
