@@ -25,16 +25,16 @@ from moestat.fit.global_search import Budget, global_search
 from moestat.runner import plan
 from moestat.runner.request import Request
 from moestat.streams import generator
-from studies.sigmoid_attention.parts import regression_starts, regression_targets
+from studies.sigmoid_attention.parts import regression
+from studies.sigmoid_attention.parts.regression_problem import Settings
 from studies.sigmoid_attention.parts.regression_scores import score
-from studies.sigmoid_attention.parts.regression_settings import Settings
 
 STUDY, PRESET = "sigmoid_vs_softmax", "paper"
 RESULTS = Path(__file__).parent / "results" / "argmin_audit.csv"
 SEED = 4711
 COLUMNS = [
     *("arm", "n", "replicate", "lower_by", "log_n", "agreed"),
-    *("L3", "L3_near_high", "L3_again", "won", "found", "ends", "cpu_seconds"),
+    *("L3", "L3_again", "won", "found", "ends", "cpu_seconds"),
 ]
 
 
@@ -45,9 +45,9 @@ def again(cell: Cell, record: xr.Dataset, replicate: int, times: float) -> dict[
     """
     began = time.process_time()
     settings = Settings(**cell.settings)
-    problem, n = settings.problem, settings.n
-    target = regression_targets.target_of(problem, cell.study_seed)
-    x, y = regression_starts.data(cell, settings, problem, target, [replicate])
+    batch, n = regression.Batch.of(cell, settings, 0, [replicate]), settings.n
+    problem, target = batch.problem, batch.target
+    x, y = batch.data()
     other = global_search(
         problem.fitted,
         x[0],
@@ -63,7 +63,7 @@ def again(cell: Cell, record: xr.Dataset, replicate: int, times: float) -> dict[
     lower = 2 * n * (float(fitted["train_loss"]) - float(other.fit.loss[0])) / settings.noise_variance
     losses = score(problem, target, other.fit.theta, settings.evaluation_log2)
     values = [cell.arm, n, replicate, round(lower, 3), round(float(np.log(n)), 3), int(fitted["search_agreed"])]
-    values += [round(float(v), 4) for v in (fitted["L3"], fitted["L3_near_high"], losses["L3"][0])]
+    values += [round(float(v), 4) for v in (fitted["L3"], losses["L3"][0])]
     values += [other.kind, other.found, len(other.loss), round(time.process_time() - began, 1)]
     return dict(zip(COLUMNS, values, strict=True))
 

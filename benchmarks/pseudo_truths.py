@@ -13,13 +13,18 @@ preset of the study, ``paper`` if none is named, searched as the study does. Wha
 import argparse
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from moestat.fit.global_search import Budget
 from moestat.runner import plan
 from moestat.runner.request import Request
-from studies.sigmoid_attention.parts import regression, regression_pseudo_truths
-from studies.sigmoid_attention.parts.regression_settings import Settings
+from studies.sigmoid_attention.parts import regression, regression_targets
+from studies.sigmoid_attention.parts.regression_problem import Settings
 
 SEED = 20260101
 """Of the study sigmoid_vs_softmax."""
@@ -29,18 +34,27 @@ POINTS_LOG2 = 14
 SEARCH_SEED = 1
 
 
+def ship(identity: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Path:
+    """Write the list of a problem into the package's folder, and return the file."""
+    file = regression_targets.file_of(identity)
+    file.parent.mkdir(exist_ok=True)
+    with file.open("wb") as stream:
+        np.savez_compressed(stream, **arrays)
+    return file
+
+
 def search(expert: str) -> None:
     """Search one problem, print what was seen, and write the file."""
     settings = Settings(n=1000, truth_gate="softmax", fitted_gate="sigmoid", expert=expert, pseudo_search="global")
-    identity = regression_pseudo_truths.prerequisite(settings.problem, SEED)
+    identity = regression_targets.prerequisite(settings.problem, SEED)
     assert identity is not None
     larger = identity | {"starts": LOCAL_STARTS, "points_log2": POINTS_LOG2}
-    arrays = regression_pseudo_truths.search(larger, budget=BUDGET, seed=SEARCH_SEED)
+    arrays = regression_targets.search(larger, budget=BUDGET, seed=SEARCH_SEED)
     print(
         f"{expert}: rmse {arrays['rmse']}, found {arrays['best_found']:.0f} times of {arrays['best_searched']:.0f}, "
         f"{arrays['best_distinct']:.0f} minima, chance of a lower one {arrays['best_lower_left']:.2f}"
     )
-    print(regression_pseudo_truths.ship(identity, arrays))
+    print(ship(identity, arrays))
 
 
 def keep(study: str, preset: str) -> None:
@@ -51,10 +65,7 @@ def keep(study: str, preset: str) -> None:
         for identity in regression.prerequisites(planned.cell)
     }
     for identity in identities.values():
-        print(
-            regression_pseudo_truths.ship(identity, regression_pseudo_truths.compute_pseudo_truths(identity)),
-            flush=True,
-        )
+        print(ship(identity, regression_targets.compute_pseudo_truths(identity)), flush=True)
 
 
 if __name__ == "__main__":

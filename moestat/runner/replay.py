@@ -46,8 +46,13 @@ NO_REPLAY = (results.NOT_COMPUTED, Status.WORKER_DIED, Status.TIMED_OUT)
 class Comparison(dict[str, tuple[str, str]]):
     """The variables in which a replicate computed again differs: of which of the ``KINDS`` each is, and how in words.
 
-    What is another way there says how the computation went (iterations, gradients), and not what it found.
+    What is another way there says how the computation went (iterations, gradients), and not what it found. ``gone``
+    has variables of the record that are not computed any more, and so cannot be compared.
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gone: list[str] = []
 
     @property
     def other(self) -> bool:
@@ -192,6 +197,8 @@ class Verification:
     def lines(self) -> list[str]:
         """What is to be said of it."""
         lines = [f"{self.equal} of {len(self.found)} replicates are equal to the record, bit for bit"]
+        if gone := dict.fromkeys(name for one in self.found for name in one.gone):
+            lines.append(f"not compared, since it is not computed any more: {listed(gone, 8)}")
         if self.equal == len(self.found):
             return lines
         others = f"{self.other} of {len(self.found)} have another result"
@@ -283,7 +290,7 @@ def compare(
         values = array.isel(replicate=replicate).values if "replicate" in array.dims else array.values
         said = ~np.isnan(values) if values.dtype.kind in "fc" else values.dtype.kind not in "OUT" or values != ""
         if name not in computed and not derived and np.any(said):  # else another arm has it
-            found[name] = "other", "is not computed any more"
+            found.gone.append(name)
     return found
 
 

@@ -65,7 +65,7 @@ study.claim(
     "entropy",
     "The bracketing entropy is at most of the order log(1/eps), by the formula of the mended cover: what it "
     "grows by, per unit of log(1/eps), does not grow (slope over log log(1/eps) at most 0.1).",
-    function("studies.sigmoid_attention.parts.rules_identify:entropy_added", options=dict(arms=["mended-*"])).at_most(
+    function("studies.sigmoid_attention.parts.rules:entropy_added", options=dict(arms=["mended-*"])).at_most(
         0.1, predicted="0"
     ),
     source="SA eq. (14)",

@@ -45,7 +45,7 @@ study.claim(
     "together-dense",
     "Two atoms that tend to one true atom of dense gate do not represent it (gates from a quarter of the drawn "
     "ones on).",
-    function("studies.sigmoid_attention.parts.rules_identify:least_together").at_least(0.0001, predicted="> 0"),
+    function("studies.sigmoid_attention.parts.rules:least_together").at_least(0.0001, predicted="> 0"),
     source="SA §3",
     group="section-3-together",
 )

@@ -10,7 +10,7 @@ m^(r-2), so that Lemma 2 is proved for r < 2 alone. For p = 1, the only polynomi
 right. The corrected one has equal functions for every p and r; its bound does not fall with n, for ReLU experts, too.
 
 The weak triangle inequality of L2r hangs on what an empty Voronoi cell costs. Where the *sum* over it is zero, no
-measure that was tried breaks it; where it costs nothing at all, one exact atom alone (``lone``) does.
+measure that was tried breaks it; where it costs nothing at all, one exact atom alone does.
 """
 
 import itertools

@@ -11,7 +11,7 @@ size have on another of the three; ``ratio_elsewhere`` takes the largest of the 
 from moestat import Study
 from moestat.study.rules import function
 
-RULES = "studies.sigmoid_attention.parts.rules_identify"
+RULES = "studies.sigmoid_attention.parts.rules"
 
 study = Study(
     "Are the printed differences of Table 2 more than their errors?",
@@ -22,7 +22,7 @@ study = Study(
     experiment="printed_table",
     seed=20260713,
     scale="paper",
-    summaries=["difference", "error", "ratio", "ratio_elsewhere", "low", "high", "runs"],
+    summaries=["difference", "error", "ratio", "ratio_elsewhere", "runs"],
 )
 study.preset("quick", "The printed numbers.", expected="about 5 s", replicates=1)
 

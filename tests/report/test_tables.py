@@ -12,7 +12,7 @@ from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.report import tables, views, write
 from moestat.status import Status
-from moestat.study import hub
+from moestat.study import presets
 
 
 def test_rates_are_those_of_the_rate_fit(ds, study):
@@ -157,11 +157,11 @@ def test_a_rate_says_what_belongs_to_its_series(ds):
     rate = {"loss": "L3", "printed": {"softmax-*": -0.3}, "reference": "line", "start": "first", "window": [1, 9]}
     rate |= {"bound": -0.5, "predicted": {"*-tanh": -0.4}}
     study = study_of(ds, rates=[rate])
-    here, there = (hub.facts(study, "quick", "L3", "n", arm) for arm in ("softmax-relu", "sigmoid-tanh"))
+    here, there = (presets.facts(study, "quick", "L3", "n", arm) for arm in ("softmax-relu", "sigmoid-tanh"))
     assert (here.printed, here.reference, here.start, here.window) == (-0.3, "line", "first", (1, 9))
-    assert (here.predicted, here.expected) == (None, -0.5) and (there.printed, there.expected) == (None, -0.4)
-    other = hub.facts(study, "quick", "rmse", "n", "softmax-relu")
-    assert (other.printed, other.expected, other.reference, other.start, other.window) == (None, None, "", "", None)
+    assert (here.predicted, here.bound) == (None, -0.5) and (there.printed, there.predicted) == (None, -0.4)
+    other = presets.facts(study, "quick", "rmse", "n", "softmax-relu")
+    assert (other.printed, other.bound, other.reference, other.start, other.window) == (None, None, "", "", None)
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -138,17 +138,26 @@ def test_verify_certifies_in_the_manifest_of_the_record_when_it_is_asked_to(reco
     assert json.loads((own(out) / "manifest.json").read_text())["verified"] == json.loads(certified)["verified"]
 
 
-def tampered(out: Path, factor: float) -> None:
-    """Change all numbers of a record, with valid digests."""
+def tampered(out: Path, factor: float, more: str = "") -> None:
+    """Change all numbers of a record, or add a variable to it, with valid digests."""
     with xr.open_dataset(own(out) / stored.NAME, engine="h5netcdf") as dataset:
         dataset = dataset.load()
     dataset["error"] = dataset["error"] * factor
+    dataset = dataset.assign({more: dataset["error"]}) if more else dataset
     content = {name: (own(out) / name).read_bytes() for name in records.FILES}
     content[stored.NAME] = records.packed(dataset)
     kept = json.loads(content["manifest.json"])
     kept["results_sha256"] = hashlib.sha256(content[stored.NAME]).hexdigest()
     content["manifest.json"] = json.dumps(kept).encode()
     records.write(own(out), content)
+
+
+def test_what_is_not_computed_any_more_is_passed_over_and_named(record):
+    study, out = record
+    tampered(out, 1.0, more="older")
+    code, said, err = inside("verify", study, "--out", out, "--replicates", 2)
+    assert code == 0 and "2 of 2 replicates are equal to the record, bit for bit" in said + err
+    assert "not compared, since it is not computed any more: older" in said + err
 
 
 def test_numbers_that_the_code_does_not_give_are_found_and_another_machine_may_differ(record, monkeypatch):

@@ -57,7 +57,7 @@ WRONG = [
     ("mixture_of_transformers.mot_images", {"stage_two": 20}, "are 50, 20 and 600; they must grow"),
     ("mixture_of_transformers.mot_images", {"data": "nowhere.npz"}, "nowhere.npz: there is no such file or folder"),
     ("mixture_of_transformers.mot_images", {"foreign": 0.7, "corrupted": 0.4}, "together they must be at most 1"),
-    ("sigmoid_attention.attention_gpu", {"windows": ()}, "each must be 2 or more"),
+    ("sigmoid_attention.attention_gpu", {"windows": ()}, "at least 1 item"),
     ("sigmoid_attention.attention_is_moe", {"gate": "softmax", "language_model": True}, "does not see a common shift"),
     ("sigmoid_attention.attention_lm", {"heads": 7}, "must divide width"),
     ("sigmoid_attention.identifiability", {"expert": "relu", "power": 2}, "goes with expert 'polynomial'"),

@@ -8,9 +8,8 @@ and says that every f within tau of zeta has L <= f <= U, and U - L <= min{2 tau
 negative somewhere, and U is M at least. *Mended*: L = max{zeta - tau, -M}, U = min{zeta + tau, M}, with
 U - L <= min{2 tau, 2 M}.
 
-The cover is that of steps 4 to 6: a grid over the parameters of all N atoms in [-B, B], whose spacing follows from the
-Lipschitz constants of gate and expert. Its size is known, and so is the bound H = log V on the bracketing entropy,
-which (14) wants to be of the order log(1 / eps).
+The cover is that of steps 4 to 6: a grid over the parameters of all atoms in [-B, B], whose spacing follows from the
+Lipschitz constants of gate and expert, so that its size V and the bound log V on the bracketing entropy are known.
 """
 
 from __future__ import annotations
@@ -44,18 +43,6 @@ class Settings(SettingsModel):
     functions: int = Field(50, ge=1, description="pairs of a centre and a function within tau of it, per replicate")
 
 
-def bounds(centre: np.ndarray, tau: float, largest: float, version: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return L and U around a centre; ``largest`` is M."""
-    if version == "printed":
-        return np.maximum(centre - tau, 0.0), np.maximum(centre + tau, largest)
-    return np.maximum(centre - tau, -largest), np.minimum(centre + tau, largest)
-
-
-def largest_value(d: int, atoms: int, box: float) -> float:
-    """Return M: gates are below 1, and abs(a'x + beta) is at most (d + 1) B on the cube."""
-    return atoms * (d + 1) * box
-
-
 def lipschitz(model: Model, box: float) -> np.ndarray:
     """Return the Lipschitz constant of f, in the sup norm on the cube, in each coordinate of an atom, (P,)."""
     output = (model.d + 1) * box
@@ -77,7 +64,7 @@ def entropy(model: Model, atoms: int, box: float, epsilon: np.ndarray) -> np.nda
 
 
 @each(
-    dims={"entropy": ("epsilon",), "ratio": ("epsilon",)},
+    dims={"entropy": ("epsilon",)},
     coords={"epsilon": EPSILON},
     finished="The brackets were tried.",
     iterations=lambda s: s.functions,
@@ -88,24 +75,26 @@ def run(s: Settings, streams: Streams) -> Row:
     Per replicate ``outside``, how far a function within tau of a centre leaves its bracket, in units of tau (0 if it
     does not); ``excess``, the largest width over what is claimed, 2 tau or M (printed) or 2 M (mended), whichever is
     smaller; ``cover``, the largest distance of a drawn function to the nearest grid point, over tau. Per ``epsilon``:
-    ``entropy`` and ``ratio``, the entropy over log(1 / epsilon).
+    ``entropy``.
     """
     model = Model("sigmoid", "full", s.expert, s.d)
-    largest = largest_value(s.d, s.atoms, s.box)
-    width = min(2.0 * s.tau, largest if s.bracket == "printed" else 2.0 * largest)
     grid = spacing(model, s.atoms, s.box, s.tau)
-    counted = entropy(model, s.atoms, s.box, EPSILON)
     rng = streams("functions", d=s.d, atoms=s.atoms)
     x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
     theta = rng.uniform(-s.box, s.box, (s.functions, s.atoms, model.atom_size))
     near = np.clip((np.floor(theta / grid) + 0.5) * grid, -s.box, s.box)
     f, centre = model.predict(theta, x), model.predict(near, x)
-    lower, upper = bounds(centre, s.tau, largest, s.bracket)
+    largest = s.atoms * (s.d + 1) * s.box  # M: gates are below 1, and abs(a'x + beta) is at most (d + 1) B on the cube
+    if s.bracket == "printed":
+        lower, upper = np.maximum(centre - s.tau, 0.0), np.maximum(centre + s.tau, largest)
+        width = min(2.0 * s.tau, largest)
+    else:
+        lower, upper = np.maximum(centre - s.tau, -largest), np.minimum(centre + s.tau, largest)
+        width = min(2.0 * s.tau, 2.0 * largest)
     outside = np.maximum(np.maximum(lower - f, f - upper), 0.0)
     return {
         "outside": np.max(outside) / s.tau,
         "excess": np.max(upper - lower) / width,
         "cover": np.max(np.abs(f - centre)) / s.tau,
-        "entropy": counted,
-        "ratio": counted / np.log(1.0 / EPSILON),
+        "entropy": entropy(model, s.atoms, s.box, EPSILON),
     }

@@ -80,9 +80,7 @@ def gate_slopes(weight: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, np.
 def pair_scores(weight: float, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (c, beta, alpha), two numbers each: scores c_i + t beta_i h + t^2 alpha_i h^2, h = u'x, that hide t.
 
-    The sum of their gates is ``weight`` up to terms of order t^4.
-
-    ``weight``: w*, in (0, 1); ``share``: of the first atom in the weight, in (0, 1).
+    The sum of their gates is ``weight`` (w*) up to terms of order t^4; ``share``: of the first atom in the weight.
     """
     g = weight * np.array([share, 1.0 - share])
     first, second, third, _ = gate_slopes(g)
@@ -111,30 +109,28 @@ def flat_share(weight: float) -> float:
     return float(brentq(lambda share: fourth_order(weight, share), LEAST_SHARE, 0.5 - 1e-6, xtol=1e-15))
 
 
-def hidden_pair(model: Model, truth: np.ndarray, direction: np.ndarray, share: float, t: np.ndarray) -> np.ndarray:
-    """Fit the last true atom, of constant gate, by the pair of :func:`pair_scores` along u = ``direction``.
+def with_pair(truth: np.ndarray, pair: np.ndarray) -> np.ndarray:
+    """Put pairs of atoms (T, 2, P) in the place of the last true one; returns (T, N* + 1, P)."""
+    return np.concatenate([np.repeat(truth[None, :-1], len(pair), axis=0), pair], axis=1)
 
-    ``model``: sigmoid gate, fully quadratic score; ``truth`` (N*, P); ``direction`` (d,); ``t`` (T,).
+
+def hidden_pair(model: Model, truth: np.ndarray, direction: np.ndarray, share: float, t: np.ndarray) -> np.ndarray:
+    """Fit the last true atom, of constant gate, by the pair of :func:`pair_scores` along u = ``direction`` (d,).
+
+    ``model``: sigmoid gate, fully quadratic score; ``truth`` (N*, P), its last (A, b) = 0; ``t`` (T,).
     """
     last = truth[-1]
-    if model.gate != "sigmoid" or model.score != "full" or np.any(last[1 : model.gate_size] != 0.0):
-        raise ValueError(
-            "a hidden pair needs a sigmoid gate, the fully quadratic score and a last atom with (A, b) = 0"
-        )
     c, beta, alpha = pair_scores(float(model.weights(last[None])[0]), share)
-    pair = np.repeat(np.repeat(last[None, None], len(t), axis=0), 2, axis=1)
+    pair = np.tile(last, (len(t), 2, 1))
+    square = gates.pack_symmetric(np.outer(direction, direction))
     pair[..., 0] = c
     pair[..., model.b] = (t[:, None] * beta)[..., None] * direction
-    pair[..., model.a_matrix] = (t[:, None] ** 2 * alpha)[..., None] * gates.pack_symmetric(
-        np.outer(direction, direction)
-    )
-    return np.concatenate([np.repeat(truth[None, :-1], len(t), axis=0), pair], axis=1)
+    pair[..., model.a_matrix] = (t[:, None] ** 2 * alpha)[..., None] * square
+    return with_pair(truth, pair)
 
 
 def smallest_curvature(weights: np.ndarray) -> np.ndarray:
-    r"""Return the least value of :math:`\sum_i \sigma''_i a_i^2` over :math:`\sum_i \sigma'_i a_i = 0`, per unit.
-
-    The unit is :math:`\sum_i \sigma'_i a_i^2`.
+    r"""Return the least :math:`\sum_i \sigma''_i a_i^2 / \sum_i \sigma'_i a_i^2` over :math:`\sum_i \sigma'_i a_i = 0`.
 
     ``weights`` (..., m): values g_i of the gates, in (0, 1).
     """

@@ -1,18 +1,13 @@
 r"""Definitions 1 to 4 of "sigmoid-attention" read to the letter: the dependencies that no expert can avoid.
 
-:mod:`studies.sigmoid_attention.parts.identifiability` asks which experts satisfy the definitions as they are meant.
-Here their families are taken as printed, with A symmetric (a full matrix has F_{A12} = F_{A21}). Three identities of
-the gate :math:`F = \sigma(x'Ax + b'x + c) E(x, \eta)` hold whatever E is:
+Three identities of the gate :math:`F = \sigma(x'Ax + b'x + c) E(x, \eta)`, A symmetric, hold whatever E is:
 
-* at (A, b) = 0, :math:`\sigma''(c) F_A = \sigma'(c) F_{bb}`: both are xx' E times a derivative of the sigmoid;
+* at (A, b) = 0, :math:`\sigma''(c) F_A = \sigma'(c) F_{bb}`: both are xx' E times a derivative of the sigmoid.
+  Definition 1 fails for every d and every number of atoms;
 * there, for d >= 2, :math:`F_{A_{11} A_{22}}` and :math:`F_{A_{12} A_{12}}` are :math:`x_1^2 x_2^2 \sigma'' E` both, up
-  to a factor;
-* at opposite gates, :math:`F_A(A, b, c, \eta) = F_A(-A, -b, -c, \eta)`, since the slope of the sigmoid is even, and
-  "any distinct parameters" admits them.
-
-The first one breaks Definition 1 for every d and every number of atoms, the second Definitions 1 and 3 for d >= 2, the
-third all four with two atoms. So no expert satisfies any of the definitions, and nothing is said by the theorems about
-identifiable experts; what they are about has to be mended first.
+  to a factor: Definitions 1 and 3;
+* at opposite gates, which "any distinct parameters" admits, :math:`F_A(A, b, c, \eta) = F_A(-A, -b, -c, \eta)`, since
+  the slope of the sigmoid is even: all four with two atoms.
 
 A replicate is a draw of the parameters. The expert ``arbitrary`` has values and derivatives that have nothing to do
 with each other: what is dependent for it is dependent for every expert.
@@ -83,34 +78,21 @@ def run(s: Settings, streams: Streams) -> Row:
 
     Per replicate, for k = 1 to 4: ``one_k``, how many functions of Definition k are too many for independence at one
     generic atom; ``opposite_k``, the same at two atoms with opposite gates and the same expert; ``printed_k``, the
-    larger of the two: 0 if the expert may satisfy Definition k to the letter. For k = 2 and 4 ``three_k``, the same at
-    three generic atoms.
+    larger of the two: 0 if the expert may satisfy Definition k to the letter.
     """
     rng = streams("parameters", d=s.d)
     x = rng.uniform(-RANGE, RANGE, (POINTS, s.d))
-    eta = _eta(s.d, rng)
-    gates = {score: _gate(score, x, rng) for score in ("full", "partial")}
+    eta = rng.standard_normal(s.d + 1)
+    eta[: s.d] *= rng.uniform(0.8, 1.5) / np.linalg.norm(eta[: s.d])
+    sizes = {score: gate_monomials(x[:1], score).shape[1] for score in ("full", "partial")}
+    gates = {score: np.asarray(0.5 * rng.standard_normal(size)) for score, size in sizes.items()}
     c = float(rng.uniform(0.3, 1.0))
     row: dict[str, float] = {}
     for number, (kind, score) in DEFINITIONS.items():
         pair = [Atom(gates[score], c, eta), Atom(-gates[score], -c, eta)]
         one, opposite = (_too_many(s, kind, score, pair[:m], [_jet(s, x, eta, rng)] * m, x) for m in (1, 2))
         row |= {f"one_{number}": one, f"opposite_{number}": opposite, f"printed_{number}": max(one, opposite)}
-    for number in (2, 4):
-        kind, score = DEFINITIONS[number]
-        atoms = [Atom(_gate(score, x, rng), float(rng.uniform(-1.0, 1.0)), _eta(s.d, rng)) for _ in range(3)]
-        row[f"three_{number}"] = _too_many(s, kind, score, atoms, [_jet(s, x, a.eta, rng) for a in atoms], x)
     return row
-
-
-def _gate(score: str, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return np.asarray(0.5 * rng.standard_normal(gate_monomials(x[:1], score).shape[1]))
-
-
-def _eta(d: int, rng: np.random.Generator) -> np.ndarray:
-    eta = rng.standard_normal(d + 1)
-    eta[:d] *= rng.uniform(0.8, 1.5) / np.linalg.norm(eta[:d])
-    return eta
 
 
 def _too_many(s: Settings, kind: str, score: str, atoms: list[Atom], jets: list[Jet], x: np.ndarray) -> float:

@@ -4,16 +4,17 @@ The section argues with two fitted atoms that tend to one true atom (A*, b*, eta
 
 .. math:: \sigma(s + c_1) + \sigma(s + c_2) = \sigma(s + c^*), \qquad s = x'A^*x + b^{*\prime} x,
 
-for almost every x, which needs (A*, b*) = 0; and concludes that in the dense regime least squares tends to a closest
-function of the model other than f*. A measure with an atom too many represents f* in other ways, too: the atom may have
-an output of 0, it may be a share of a homogeneous expert, and by (6) the estimator may do without it, since
-:math:`\mathcal M_N` holds all measures with *at most* N atoms. Even where an expert is kept from 0 and cannot be split,
-an atom whose gate is at the lower end of the box weighs sigma(-B).
+for almost every x, which needs (A*, b*) = 0. A measure with an atom too many represents f* in other ways, too: the
+atom may have an output of 0, be a share of a homogeneous expert, or (:math:`\mathcal M_N` holds all measures with *at
+most* N atoms) be left out. Even where an expert is kept from 0 and cannot be split, an atom whose gate is at the lower
+end of the box weighs sigma(-B).
 
 A replicate is a truth with one atom too many to come, the gate of its last atom multiplied by ``gate``.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -46,11 +47,9 @@ class Settings(SettingsModel):
 
 
 def closest_together(score: np.ndarray, c: float, output: np.ndarray, box: float) -> tuple[float, np.ndarray]:
-    """Return the least distance of two atoms at one true atom, over their intercepts, and these.
+    """Return the least distance (root mean square) of two atoms at one true atom, over their intercepts, and these.
 
     ``score`` (m,): the true score without its intercept; ``output`` (m,): the expert's.
-
-    Returns ``distance``: root mean square of the difference; ``intercepts`` (2,).
     """
     target = 1.0 / (1.0 + np.exp(-(score + c)))
 
@@ -60,13 +59,9 @@ def closest_together(score: np.ndarray, c: float, output: np.ndarray, box: float
         value = np.mean((difference * output) ** 2)
         return float(value), 2.0 * np.mean(difference * output**2 * pair * (1.0 - pair), axis=1)
 
-    ends = [
-        minimize(
-            square, start, jac=True, bounds=[(-box, box)] * 2, method="L-BFGS-B", options={"ftol": 0, "gtol": 1e-14}
-        )
-        for start in np.vstack([STARTS, [c - 1.0, c - 1.0]])
-    ]
-    best = min(ends, key=lambda end: end.fun)
+    options: dict[str, Any] = dict(bounds=[(-box, box)] * 2, method="L-BFGS-B", options={"ftol": 0, "gtol": 1e-14})
+    starts = np.vstack([STARTS, [c - 1.0, c - 1.0]])
+    best = min((minimize(square, start, jac=True, **options) for start in starts), key=lambda end: end.fun)
     return float(np.sqrt(best.fun)), np.asarray(best.x)
 
 

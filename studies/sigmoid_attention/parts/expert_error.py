@@ -1,8 +1,7 @@
 """The error of fitted experts alone, to the nearest of all representations of the truth.
 
-Orders such as those of Table 1 of "sigmoid-attention" are about experts. The distance from eta* to the nearest fitted
-eta (:func:`moestat.losses.matching.nearest_expert`) is not zero where a fit represents the truth with an expert split
-in two: each part is then away from eta*. Here fitted experts are compared with those of the representation that
+Orders such as those of Table 1 of "sigmoid-attention" are about experts. Where a fit represents the truth with an
+expert split in two, each part is away from eta*. So fitted experts are compared with those of the representation that
 equation (12) is least for: their parameters, and, as in equation (10), their outputs. For the order of a rate the two
 are one where E(x, eta) has a derivative in eta that is not 0. A squared expert that vanishes has none at eta = 0, and
 its output is of second order there.
@@ -18,15 +17,13 @@ import numpy as np
 import xarray as xr
 from scipy.stats import qmc
 
-from moestat.arrays import Array, namespace, to_numpy
 from moestat.cache import cached
 from moestat.errors import InputError
 from moestat.experiment import Source
 from moestat.losses.minimisers import nearest_minimiser
 from moestat.models.experts import activation, expert_features
 from moestat.models.regression import Model
-from studies.sigmoid_attention.parts.regression_problem import embed
-from studies.sigmoid_attention.parts.regression_settings import Settings
+from studies.sigmoid_attention.parts.regression_problem import Settings, embed
 
 ERRORS_VERSION = 1  # of cached errors: to be raised when their numbers change
 SUP_LOG2 = 9  # a supremum over the cube is taken over its corners and 2**SUP_LOG2 Sobol points
@@ -48,20 +45,19 @@ def expert_errors(source: Source, arm: str) -> xr.Dataset:
     truth.
     """
     ds = source.dataset
+    dims, coords = ("n", "replicate"), {name: ds[name].values for name in ("n", "replicate")}
     if arm in _stored(ds):
-        stored = {name: ds[STORED.format(name)].sel(arm=arm) for name in PARTS}
-        plain = {name: one.drop_vars(set(one.coords) - {"n", "replicate"}).drop_attrs() for name, one in stored.items()}
-        return xr.Dataset({name: one.transpose("n", "replicate") for name, one in plain.items()})
+        stored = {name: ds[STORED.format(name)].sel(arm=arm).transpose(*dims).values for name in PARTS}
+        return xr.Dataset({name: (dims, values) for name, values in stored.items()}, coords=coords)
     known = json.loads(ds.attrs.get("settings", "{}"))
     if "theta" not in ds.data_vars or arm not in known:
-        raise InputError(
-            f"{source.path} holds no parameters, or not the settings, of the arm {arm!r}: {source.command}"
-        )
+        what = f"no parameters, or not the settings, of the arm {arm!r}"
+        raise InputError(f"{source.path} holds {what}: {source.command}")
     settings = Settings(n=int(ds["n"].values[0]), **known[arm])
     model = settings.problem.fitted
     if not settings.problem.contains_truth:
         raise InputError(f"{source.path}: the fitted model of the arm {arm!r} does not contain the truth")
-    kept = ("n", "replicate", "atom", "coordinate")
+    kept = (*dims, "atom", "coordinate")
     theta = ds["theta"].sel(arm=arm)
     theta = theta.squeeze([d for d in theta.dims if d not in kept and theta.sizes[d] == 1], drop=True).transpose(*kept)
     own = theta.values[:, :, : settings.n_fitted, : model.atom_size]
@@ -85,8 +81,7 @@ def expert_errors(source: Source, arm: str) -> xr.Dataset:
         "code": ERRORS_VERSION,
     }
     errors = cached("expert-errors", identity, compute)
-    coords = {name: ds[name].values for name in ("n", "replicate")}
-    return xr.Dataset({name: (("n", "replicate"), errors[name]) for name in PARTS}, coords=coords)
+    return xr.Dataset({name: (dims, errors[name]) for name in PARTS}, coords=coords)
 
 
 def with_errors(source: Source, arms: Sequence[str]) -> xr.Dataset:
@@ -117,46 +112,36 @@ def _stored(ds: xr.Dataset) -> list[str]:
     return [str(arm) for arm in errors["arm"].values if errors.sel(arm=arm).notnull().any()]
 
 
-def errors_of(fitted: Array, truth: Array, model: Model) -> dict[str, Array]:
+def errors_of(fitted: np.ndarray, truth: np.ndarray, model: Model) -> dict[str, np.ndarray]:
     """Return the errors of the fitted experts to the nearest minimiser, sums over fitted atoms.
 
     All are 0 on every representation of the truth with N atoms, superfluous ones split off or vanished; that of the
     parameters is at most the whole equation (12), :func:`moestat.losses.minimisers.L3_infimum`.
 
-    ``fitted`` (..., N, P): measures that are not finite get NaN; ``truth`` (N*, P).
+    ``fitted`` (R, N, P): measures that are not finite get NaN; ``truth`` (N*, P).
 
-    Name -> array (...): ``output``, the sum of sup_x |E(x, eta) - E(x, eta*)| over the cube [-1, 1]^d, equation
-    (10); ``eta``, the eta block of equation (12), the sum of ||deta||, and its two parts: of the atoms whose expert
-    vanishes in the minimiser (``eta_vanished``, 0 where none does) and of the others.
+    Name -> array (R,): ``output``, the sum of sup_x |E(x, eta) - E(x, eta*)| over the cube [-1, 1]^d, equation (10);
+    ``eta``, the eta block of equation (12), the sum of ||deta||, and its two parts: of the atoms whose expert vanishes
+    in the minimiser (``eta_vanished``, 0 where none does) and of the others.
     """
-    xp = namespace(fitted, truth)
-    target, points = to_numpy(truth), _points(model.d)
-    flat = to_numpy(fitted).reshape(-1, *fitted.shape[-2:])
-    values = np.array([_one(atoms, target, model, points) for atoms in flat]).T
-    shape = fitted.shape[:-2]
-    return {name: xp.asarray(v.reshape(shape), dtype=fitted.dtype) for name, v in zip(PARTS, values, strict=True)}
+    # the features (d + 1, K) of the corners of the cube and of Sobol points in it
+    corners = 2.0 * ((np.arange(2**model.d)[:, None] >> np.arange(model.d)) & 1) - 1.0
+    inside = 2.0 * qmc.Sobol(model.d, scramble=False).random_base2(SUP_LOG2) - 1.0
+    points = np.asarray(expert_features(np.concatenate([corners, inside])))
 
+    def outputs(atoms: np.ndarray) -> np.ndarray:
+        """Return E(x, eta) for every atom at the points, (K, N)."""
+        return np.asarray(activation(model.expert, points.T @ atoms[:, model.eta].T, power=model.power)[0])
 
-def _one(atoms: np.ndarray, truth: np.ndarray, model: Model, points: np.ndarray) -> list[float]:
-    if not (np.isfinite(atoms).all() and np.isfinite(truth).all()):
-        return [float("nan")] * len(PARTS)
-    _, measure = nearest_minimiser(atoms, truth, model)
-    difference = atoms[:, None, :] - measure
-    cell = np.argmin(np.sum(difference[..., 1:] ** 2, axis=-1), axis=1)
-    own = np.linalg.norm(difference[np.arange(len(atoms)), cell][:, model.eta], axis=1)
-    vanished = np.abs(measure[cell][:, model.eta]).max(axis=1) == 0
-    outputs = _outputs(atoms, model, points) - _outputs(measure[cell], model, points)
-    sums = (np.abs(outputs).max(axis=0).sum(), own.sum(), own[vanished].sum(), own[~vanished].sum())
-    return [float(one) for one in sums]
+    def one(atoms: np.ndarray) -> tuple[float, ...]:
+        if not (np.isfinite(atoms).all() and np.isfinite(truth).all()):
+            return (float("nan"),) * len(PARTS)
+        _, measure = nearest_minimiser(atoms, truth, model)
+        difference = atoms[:, None, :] - measure
+        cell = np.argmin(np.sum(difference[..., 1:] ** 2, axis=-1), axis=1)
+        own = np.linalg.norm(difference[np.arange(len(atoms)), cell][:, model.eta], axis=1)
+        vanished = np.abs(measure[cell][:, model.eta]).max(axis=1) == 0
+        error = np.abs(outputs(atoms) - outputs(measure[cell])).max(axis=0)
+        return float(error.sum()), float(own.sum()), float(own[vanished].sum()), float(own[~vanished].sum())
 
-
-def _outputs(atoms: np.ndarray, model: Model, points: np.ndarray) -> np.ndarray:
-    """Return E(x, eta) for every atom at points given by their features (d + 1, K), as (K, N)."""
-    return to_numpy(activation(model.expert, points.T @ atoms[:, model.eta].T, power=model.power)[0])
-
-
-def _points(d: int) -> np.ndarray:
-    """Return the features (d + 1, K) of the corners of the cube and of Sobol points in it."""
-    corners = 2.0 * ((np.arange(2**d)[:, None] >> np.arange(d)) & 1) - 1.0
-    inside = 2.0 * qmc.Sobol(d, scramble=False).random_base2(SUP_LOG2) - 1.0
-    return to_numpy(expert_features(np.concatenate([corners, inside])))
+    return dict(zip(PARTS, np.array([one(atoms) for atoms in fitted]).T, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from moestat.models import coordinates
-from studies.sigmoid_attention.parts.regression_settings import Settings
+from studies.sigmoid_attention.parts.regression_problem import Settings
 
 
 def own(experiment: str, settings: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -3,18 +3,15 @@ r"""The sequences of Lemma 2 of "sigmoid-attention" (Theorem 2, App. B.3): losse
 The lemma wants measures G_m near G* in the loss L2r with ||f_{G_m} - f_{G*}|| / L2r -> 0. The last true atom has a
 constant gate and the expert (a'x + beta)^p; two atoms of half its weight stand for it.
 
-*As printed*: beta_1 = beta* + 1/m, beta_2 = beta* - 1/m, all else equal. The weights of the proof add up to that of the
-true atom and a term of an order that cannot be read in our copy; exact halves, here, are ours. For p = 1 the function
-does not move then. For p >= 2 it does, by a term of order t^2, t = 1/m, that the proof, which has the term of the
-weights alone, leaves out:
+*As printed*: beta_1 = beta* + 1/m, beta_2 = beta* - 1/m, all else equal. (The order of a term of the weights cannot be
+read in our copy; exact halves are ours.) For p = 1 the function does not move then. For p >= 2 it does, by a term of
+order t^2, t = 1/m, that the proof leaves out:
 
 .. math:: \frac{w^*}{2}\big[(h + t)^p + (h - t)^p\big] - w^* h^p = w^* \binom{p}{2} t^2 h^{p-2} + O(t^4).
 
 *Corrected*: eta_1 = (1 + t) eta*, eta_2 = (1 - u) eta* with (1 + t)^p + (1 - u)^p = 2. By homogeneity f does not move
-at all, for every p, every r and every a*, and as well for ReLU experts.
-
-*Split*: the same in the dense regime, with either gate. Two atoms with the gate of the last true one have its expert in
-the shares 1/4 + t and 3/4 - t: all of these measures, with one atom more than the truth, have one function.
+at all, for every p, every r and every a*, and as well for ReLU experts. *Split*: the same in the dense regime, with
+either gate, by two atoms that have the last true expert in the shares 1/4 + t and 3/4 - t.
 
 A replicate is a truth drawn as in App. E.1. Nothing is fitted.
 """
@@ -34,6 +31,7 @@ from moestat.models.experts import HOMOGENEOUS, Expert
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
 from moestat.replicates import Row, Streams, each
+from studies.sigmoid_attention.parts.constant_gate import with_pair
 
 VERSION = 1
 
@@ -78,7 +76,7 @@ def sequence(model: Model, truth: np.ndarray, t: np.ndarray, version: str) -> np
 
     ``split`` measures are compared with that of t = 0.
     """
-    pair = np.repeat(np.repeat(truth[None, -1:], len(t), axis=0), 2, axis=1)
+    pair = np.tile(truth[-1], (len(t), 2, 1))
     if version == "split":
         shares = np.stack([0.25 + t, 0.75 - t], axis=1)
         if model.gate == "softmax":  # the two atoms share the weight of one, so that the experts are twice the shares
@@ -93,7 +91,7 @@ def sequence(model: Model, truth: np.ndarray, t: np.ndarray, version: str) -> np
         else:
             rest = (2.0 - (1.0 + t) ** model.power) ** (1.0 / model.power)
             pair[..., model.eta] *= np.stack([1.0 + t, rest], axis=1)[..., None]
-    return np.concatenate([np.repeat(truth[None, :-1], len(t), axis=0), pair], axis=1)
+    return with_pair(truth, pair)
 
 
 def le_cam(loss: np.ndarray, distance: np.ndarray, n: np.ndarray, noise_variance: float, r: float) -> np.ndarray:
@@ -152,7 +150,7 @@ def smallest_ratio(truth: np.ndarray, measures: np.ndarray, model: Model, r: flo
 
 
 @each(
-    dims={"L2r": ("m",), "distance": ("m",), "lemma": ("m",), "between": ("m",), "le_cam": ("size",)},
+    dims={"distance": ("m",), "lemma": ("m",), "le_cam": ("size",)},
     coords={"m": M, "size": N},
     finished="The sequence was followed.",
     iterations=len(M),
@@ -160,12 +158,11 @@ def smallest_ratio(truth: np.ndarray, measures: np.ndarray, model: Model, r: flo
 def run(s: Settings, streams: Streams) -> Row:
     """Follow a sequence for one truth per replicate.
 
-    Per replicate and ``m``: ``L2r``, ``distance`` (root mean squared difference of the functions, at least 1e-14) and
-    ``lemma``, distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m. Per
-    replicate ``lone``: the largest of L2r from the lone first atom to G* and to G_m, all m, where empty cells cost
-    nothing; and ``weak_triangle``: where the sum over an empty cell is zero, 2^(r - 1) times the least sum of the
-    losses of a measure to G* and G_m, over that of G_m to G*. Splits have instead of the losses to G* ``between``, per
-    ``m`` the L3 from G_m to the measure with t = 0, for which ``le_cam`` is then.
+    Per replicate and ``m``: ``distance`` (root mean squared difference of the functions, at least 1e-14) and ``lemma``,
+    distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m. Per replicate
+    ``weak_triangle``: where the sum over an empty cell is zero, 2^(r - 1) times the least sum of the losses of a
+    measure to G* and G_m, over that of G_m to G*. Of splits there is ``le_cam`` alone, for the L3 from G_m to the
+    measure with t = 0.
     """
     model, split = Model(s.gate, "full", s.expert, s.d, s.power), s.sequence == "split"
     rng = streams("dense truth" if split else "truth", d=s.d, n_true=s.n_true)
@@ -186,12 +183,7 @@ def run(s: Settings, streams: Streams) -> Row:
         return measures, voronoi.L2r(measures, truth, model, s.r), distance
 
     measures, loss, distance = follow(M)
-    le_cam_bound = le_cam(*follow(FINE)[1:], N, s.noise_variance, 1.0 if split else s.r)
-    nothing = np.full(len(M), np.nan)
-    if split:
-        rest = {"L2r": nothing, "lemma": nothing, "between": loss, "lone": np.nan, "weak_triangle": np.nan}
-    else:
-        lone = max(float(voronoi.L2r(truth[:1], other, model, s.r)) for other in (truth, *measures))
-        triangle = 2.0 ** (s.r - 1.0) * smallest_ratio(truth, measures, model, s.r)
-        rest = {"L2r": loss, "lemma": distance / loss, "between": nothing, "lone": lone, "weak_triangle": triangle}
-    return rest | {"distance": distance, "le_cam": le_cam_bound}
+    bound = le_cam(*follow(FINE)[1:], N, s.noise_variance, 1.0 if split else s.r)
+    triangle = np.nan if split else 2.0 ** (s.r - 1.0) * smallest_ratio(truth, measures, model, s.r)
+    lemma = np.full(len(M), np.nan) if split else distance / loss
+    return {"distance": distance, "lemma": lemma, "weak_triangle": triangle, "le_cam": bound}

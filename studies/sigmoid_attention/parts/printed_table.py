@@ -43,27 +43,20 @@ def run(s: Settings, streams: Streams) -> Row:
     """Return a printed difference, its error and their ratio; every replicate is the same.
 
     Per replicate ``difference`` (sigmoid less softmax), ``error``, ``ratio``, the size of their quotient,
-    ``ratio_elsewhere``, the largest with the sizes of all test sets that are given, ``low`` and ``high``, the 95 %
-    interval of the difference by the normal law, and ``runs``, how many runs of each model would make the difference
-    significant at 5 % if the printed errors are standard deviations over runs (NaN for accuracies).
+    ``ratio_elsewhere``, the largest with the sizes of all test sets that are given, and ``runs``, how many runs of each
+    model would make the difference significant at 5 % if the printed errors are standard deviations over runs (NaN for
+    accuracies).
     """
-    difference = s.sigmoid - s.softmax
-    errors = [_share_error(s, n) for n in s.questions] or [float(np.hypot(s.softmax_error, s.sigmoid_error))]
-    error, width = errors[0], stats.norm.ppf(0.975) * errors[0]
+    difference, shares = s.sigmoid - s.softmax, (s.softmax, s.sigmoid)  # in per cent where there are questions
+    errors = [float(np.sqrt(sum(p * (100.0 - p) for p in shares) / n)) for n in s.questions]
+    errors = errors or [float(np.hypot(s.softmax_error, s.sigmoid_error))]
     return {
         "difference": difference,
-        "error": error,
-        "ratio": abs(difference) / error,
+        "error": errors[0],
+        "ratio": abs(difference) / errors[0],
         "ratio_elsewhere": abs(difference) / min(errors),
-        "low": difference - width,
-        "high": difference + width,
         "runs": np.nan if s.questions else runs_needed(difference, s.softmax_error, s.sigmoid_error),
     }
-
-
-def _share_error(s: Settings, questions: int) -> float:
-    """Return the standard error, in per cent, of the difference of two independent shares."""
-    return float(np.sqrt(sum(p * (100.0 - p) for p in (s.softmax, s.sigmoid)) / questions))
 
 
 def runs_needed(difference: float, first: float, second: float) -> float:

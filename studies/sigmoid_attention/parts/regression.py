@@ -7,7 +7,8 @@ measure is from its target: the truth, or the list of pseudo-truths when the fit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,22 @@ import xarray as xr
 
 from moestat.arrays import Array, Device, backend, to_numpy
 from moestat.experiment import Cell
-from moestat.fit.gradient import sgd
+from moestat.fit.global_search import Budget, Search, global_search
+from moestat.fit.gradient import perturb, sgd
 from moestat.fit.newton import Fit, least_squares
+from moestat.models import truths
 from moestat.models.regression import Model
+from moestat.sentences import counted
 from moestat.status import Status
-from studies.sigmoid_attention.parts import regression_search, regression_starts
-from studies.sigmoid_attention.parts.regression_problem import Problem
-from studies.sigmoid_attention.parts.regression_pseudo_truths import compute_pseudo_truths, prerequisite
-from studies.sigmoid_attention.parts.regression_scores import score, score_L3
-from studies.sigmoid_attention.parts.regression_settings import Settings
-from studies.sigmoid_attention.parts.regression_targets import Target, target_of
+from studies.sigmoid_attention.parts.regression_problem import Problem, Settings, embed, law_of_noise, law_of_x
+from studies.sigmoid_attention.parts.regression_scores import score, score_L3, worst
+from studies.sigmoid_attention.parts.regression_targets import (
+    Target,
+    compute_pseudo_truths,
+    near_truth,
+    prerequisite,
+    target_of,
+)
 
 VERSION = 1
 
@@ -46,101 +53,205 @@ def prepare(prerequisite: dict, *, device: Device) -> None:
 def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.Dataset:
     """Fit and score the replicates of one cell.
 
-    Losses (``L1`` ... ``rmse``), the same at the start (``start_L1`` ...), solver diagnostics, the fitted parameters
-    ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``), the bound of the
-    function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). With ``scores = "L3"`` there
-    are the losses of :func:`~.regression_scores.score_L3` at the end alone, and beside them ``moved``, the distance
-    from start to end, and ``line_L3``, the Fisher line of the own truth. After a global search also its record
-    (``search_*``) and the bands of near-minimisers (``<loss>_near_low``, ...), see
-    :mod:`studies.sigmoid_attention.parts.regression_search`; the start is then the first local one.
+    Losses (:func:`~.regression_scores.score`), the same at the start (``start_L1`` ...), solver diagnostics, the fitted
+    parameters ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``), the bound
+    of the function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). With ``scores =
+    "L3"`` there are the losses of :func:`~.regression_scores.score_L3` at the end alone, ``moved``, the distance from
+    start to end, and ``line_L3``, the Fisher line of the own truth. After a global search also its record
+    (``search_*``) and :func:`~.regression_scores.worst`; the start is then the first local one.
     """
     settings = Settings(**cell.settings)
     if settings.truths == 1:
-        return _of_one_truth(cell, settings, settings.problem, replicates, device)
-    problems = [settings.problem_of(draw) for draw in range(settings.truths)]
-    by_truth = [[r for r in replicates if r % settings.truths == draw] for draw in range(settings.truths)]
-    parts = [
-        _of_one_truth(cell, settings, problem, own, device)
-        for problem, own in zip(problems, by_truth, strict=True)
-        if own
+        return _of_one_truth(Batch.of(cell, settings, 0, replicates, device), device)
+    batches = [
+        Batch.of(cell, settings, draw, [r for r in replicates if r % settings.truths == draw], device)
+        for draw in range(settings.truths)
     ]
-    return _join(settings, [target_of(one, cell.study_seed, device=device) for one in problems], parts, replicates)
+    parts = [_of_one_truth(batch, device) for batch in batches if batch.replicates]
+    return _join(settings, [batch.target for batch in batches], parts, replicates)
 
 
-def _of_one_truth(
-    cell: Cell, settings: Settings, problem: Problem, replicates: Sequence[int], device: Device
-) -> xr.Dataset:
+@dataclass(frozen=True)
+class Batch:
+    """Replicates of a cell that have one truth, and are fitted together."""
+
+    cell: Cell
+    settings: Settings
+    problem: Problem
+    target: Target
+    replicates: Sequence[int]
+
+    @classmethod
+    def of(cls, cell: Cell, settings: Settings, draw: int, replicates: Sequence[int], device: Device = "cpu") -> Batch:
+        """Return the replicates of a cell that have the truth number ``draw``."""
+        problem = settings.problem_of(draw)
+        return cls(cell, settings, problem, target_of(problem, cell.study_seed, device=device), replicates)
+
+    def stream(self, replicate: int, purpose: str) -> np.random.Generator:
+        """Return a stream that is named by what defines the data: cells with one truth and size share it."""
+        return self.cell.generator(replicate, purpose, **self.problem.data_identity, n=self.settings.n)
+
+    def data(self) -> tuple[np.ndarray, np.ndarray]:
+        """Draw x (R, n, d) and y (R, n); cells with the same truth and size share them, whatever is fitted."""
+        s = self.settings
+        laws: dict[str, Any] = dict(law_of_x=law_of_x(s.law_of_x, s.d), law_of_noise=law_of_noise(s.law_of_noise))
+        of_truth = (self.problem.truth, self.target.truth, s.n, s.noise_variance)
+        drawn = (truths.sample(*of_truth, self.stream(r, "data"), **laws) for r in self.replicates)
+        x, y = zip(*drawn, strict=True)
+        return np.stack(x), np.stack(y)
+
+    def starts(self) -> np.ndarray:
+        """Return start values (replicate, start, N, P) by the declared policy.
+
+        One direction for all radii and estimators: arms that differ in the radius only are paired.
+        """
+        s, out = self.settings, []
+        for r in self.replicates:
+            rng = self.stream(r, "start")
+            if s.estimator == "sgd":
+                radius = float(s.radius_scale * float(s.n) ** s.radius_exponent)
+                out.append(perturb(self._near(r), radius, rng)[None])
+            else:
+                near = [perturb(point, s.start_radius, rng) for point in self.target.minimisers[: s.starts]]
+                out.append(np.clip(np.stack(near), -s.box, s.box))
+        return np.stack(out)
+
+    def _near(self, replicate: int) -> np.ndarray:
+        """Return where SGD starts, (N, P), before it is perturbed: "near their ground-truth values" (App. E.1.2).
+
+        Which atom is copied is not printed: it is another one in each truth, and in each further data set of a truth.
+        """
+        s, problem, target = self.settings, self.problem, self.target
+        at_target = target.is_pseudo and s.start_at == "target"
+        if s.superfluous == "copy" and not at_target:
+            atoms = embed(target.truth, problem.truth, problem.fitted)
+            first = replicate % s.truths + replicate // s.truths
+            copied = (first + np.arange(problem.n_fitted - problem.n_true)) % problem.n_true
+            return np.concatenate([atoms, atoms[copied]])
+        if target.is_pseudo and not at_target:
+            return near_truth(problem.truth, target.truth, problem.fitted, problem.n_fitted)
+        return target.minimisers[0]
+
+    def order(self, replicate: int) -> np.ndarray:
+        """Return the order of the samples in every epoch of SGD, (epochs, n); of all samples at once there is none."""
+        s = self.settings
+        if s.batch_size in (0, s.n):
+            return np.empty(0)
+        rng = self.cell.generator(replicate, "order", n=s.n)
+        return np.array([rng.permutation(s.n) for _ in range(s.epochs)], dtype=np.int64).reshape(s.epochs, s.n)
+
+
+def _of_one_truth(batch: Batch, device: Device) -> xr.Dataset:
     """Fit and score replicates that have one truth."""
-    target = target_of(problem, cell.study_seed, device=device)
-    x, y = regression_starts.data(cell, settings, problem, target, replicates)
-    starts = regression_starts.starts(cell, settings, problem, target, replicates)
+    settings, problem, target = batch.settings, batch.problem, batch.target
     xp = backend(device)
-    x, y, starts = (xp.asarray(a) for a in (x, y, starts))
-    theta, start, variables = _fitted(cell, settings, problem, target, replicates, x, y, starts)
+    x, y, starts = (xp.asarray(a) for a in (*batch.data(), batch.starts()))
+    theta, start, variables = _fitted(batch, x, y, starts)
     if settings.scores == "L3":
-        ends = {"": score_L3(problem, target, theta, settings.evaluation_log2)}
-        line = target.lines(settings.n).get("fisher_L3", np.nan)
-        moved = np.linalg.norm((theta - start).reshape(len(theta), -1), axis=1)
-        ends[""] |= {"moved": moved, "line_L3": np.full(len(theta), line)}
+        variables |= score_L3(problem, target, theta, settings.evaluation_log2)
+        variables["moved"] = np.linalg.norm((theta - start).reshape(len(theta), -1), axis=1)
+        variables["line_L3"] = np.full(len(theta), target.lines(settings.n).get("fisher_L3", np.nan))
     else:
-        points = {"": theta, "start_": start}
-        ends = {prefix: score(problem, target, at, settings.evaluation_log2) for prefix, at in points.items()}
-    variables |= {prefix + name: values for prefix, losses in ends.items() for name, values in losses.items()}
+        for prefix, at in {"": theta, "start_": start}.items():
+            losses = score(problem, target, at, settings.evaluation_log2)
+            variables |= {prefix + name: values for name, values in losses.items()}
     residual = y - problem.truth.predict(xp.asarray(target.truth), x)
     variables["truth_loss"] = to_numpy(0.5 * xp.mean(residual**2, axis=-1))
     dataset = xr.Dataset(
-        {name: value if isinstance(value, tuple) else ("replicate", value) for name, value in variables.items()}
+        {name: ("replicate", value) for name, value in variables.items()}
         | {"theta": (("replicate", "atom", "coordinate"), theta)},
-        coords={"replicate": np.asarray(replicates, dtype=np.int64)},
+        coords={"replicate": np.asarray(batch.replicates, dtype=np.int64)},
     )
     dataset = dataset.assign(target.lines(settings.n))
-    dataset["bound_rmse"] = rate_bound(settings)
+    # Proposition 1 with the constant that dimensions suggest, of p fitted parameters
+    size, n = problem.n_fitted * problem.fitted.atom_size, settings.n
+    dataset["bound_rmse"] = float(np.sqrt(settings.noise_variance * size * np.log(n) / n))
     dataset["bound_rmse"].attrs["long_name"] = "sqrt(v p log n / n)"
-    dataset.attrs |= {"target": target.description, "start_policy": regression_starts.policy(settings, target)}
+    dataset.attrs |= {"target": target.description, "start_policy": policy(settings, target)}
     if target.fisher_at_one:
         dataset.attrs["fisher"] = target.fisher_meaning
     return dataset
 
 
-def _fitted(
-    cell: Cell,
-    settings: Settings,
-    problem: Problem,
-    target: Target,
-    replicates: Sequence[int],
-    x: Array,
-    y: Array,
-    starts: Array,
-) -> tuple[np.ndarray, np.ndarray, dict]:
-    """Return the fits and where they started, (R, N, P) each, and what is known of the fits."""
-    first = to_numpy(starts)[:, 0]
+def policy(settings: Settings, target: Target) -> str:
+    """Say in one sentence where the optimiser starts."""
     if settings.estimator == "sgd":
-        order = [regression_starts.order(cell, settings, r) for r in replicates]
-        batch = min(settings.batch_size or settings.n, settings.n)
-        how: dict[str, Any] = dict(epochs=settings.epochs, step=settings.step, batch_size=batch, order=order)
-        theta = to_numpy(sgd(problem.fitted, x, y, starts, **how))[:, 0]
-        return theta, first, _of_sgd(problem.fitted, theta, to_numpy(x), to_numpy(y), settings)
+        falls = f" n^{settings.radius_exponent:g}" if settings.radius_exponent else ""
+        beside = target.is_pseudo and settings.start_at == "target"
+        truth = "the truth" if settings.start_at == "target" else "the truth's parameters"
+        place = "the best pseudo-truth" if beside else truth
+        copied = ", one atom copied" if settings.superfluous == "copy" and not beside else ""
+        return f"SGD starts near {place}{copied}, standard deviation per coordinate {settings.radius_scale:g}{falls}."
+    place = "the pseudo-truth" if target.is_pseudo else "the truth"
+    text = f"{counted(min(settings.starts, len(target.minimisers)), 'start')} near {place}"
+    text += f", radius {settings.start_radius:g}"
     if settings.search == "global":
-        searches = regression_search.search(cell, settings, problem, target, replicates, x, y, to_numpy(starts))
-        fit = Fit(**{f.name: np.concatenate([getattr(s.fit, f.name) for s in searches]) for f in fields(Fit)})
-        known = _of_least_squares(fit) | regression_search.record(searches, settings, starts.shape[1])
-        return to_numpy(fit.theta), first, known | regression_search.bands(settings, problem, target, searches)
-    limits: dict[str, Any] = dict(
-        box=settings.box, max_iterations=settings.max_iterations, precision=settings.precision
-    )
-    fit = least_squares(problem.fitted, x, y, starts, **limits)
-    chosen = to_numpy(starts)[np.arange(len(replicates)), to_numpy(fit.start)]
+        text += f", and a global search around them (effort {settings.search_effort:g})"
+    return f"Least squares: {text}; the best end point counts; box |theta| <= {settings.box:g}."
+
+
+def _fitted(batch: Batch, x: Array, y: Array, starts: Array) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Return the fits and where they started, (R, N, P) each, and what is known of the fits."""
+    s, model, first = batch.settings, batch.problem.fitted, to_numpy(starts)[:, 0]
+    if s.estimator == "sgd":
+        how: dict[str, Any] = dict(epochs=s.epochs, step=s.step, batch_size=min(s.batch_size or s.n, s.n))
+        theta = to_numpy(sgd(model, x, y, starts, order=[batch.order(r) for r in batch.replicates], **how))[:, 0]
+        return theta, first, _of_sgd(model, theta, to_numpy(x), to_numpy(y), s)
+    if s.search == "global":
+        searches = _searched(batch, x, y, to_numpy(starts))
+        fit = Fit(**{f.name: np.concatenate([getattr(one.fit, f.name) for one in searches]) for f in fields(Fit)})
+        known = _of_least_squares(fit) | _of_search(searches, s.noise_variance)
+        return to_numpy(fit.theta), first, known | worst(batch.problem, batch.target, s.n, s.evaluation_log2, searches)
+    fit = least_squares(model, x, y, starts, box=s.box, max_iterations=s.max_iterations, precision=s.precision)
+    chosen = to_numpy(starts)[np.arange(len(first)), to_numpy(fit.start)]
     return to_numpy(fit.theta), chosen, _of_least_squares(fit)
 
 
-def _of_least_squares(fit: Fit) -> dict:
+def _searched(batch: Batch, x: Array, y: Array, starts: np.ndarray) -> list[Search]:
+    """Search the fit of every replicate around its local starts, with random numbers named by what defines the data."""
+    s, problem, target = batch.settings, batch.problem, batch.target
+    more = not target.is_pseudo and problem.n_fitted > problem.n_true
+    return [
+        global_search(
+            problem.fitted,
+            x[k, ...],
+            y[k, ...],
+            local=starts[k],
+            known=target.minimisers,
+            smaller=truths.split(problem.fitted, target.measures[0], problem.n_fitted - 1)[None] if more else None,
+            stream=partial(batch.stream, r),
+            box=problem.box,
+            budget=Budget().times(s.search_effort),
+            max_iterations=s.max_iterations,
+            precision=s.precision,
+        )
+        for k, r in enumerate(batch.replicates)
+    ]
+
+
+def _of_search(searches: Sequence[Search], noise_variance: float) -> dict[str, np.ndarray]:
+    """Return what the searches saw, one number for each replicate."""
+    unit = noise_variance if noise_variance > 0 else np.nan
+    known = {
+        "found": [s.found for s in searches],  # independent starts that ended at the best minimum
+        "distinct": [s.distinct for s in searches],  # minima
+        "ends": [len(s.loss) for s in searches],
+        "lower_left": [s.lower_left for s in searches],  # the chance of it
+        "agreed": [int(s.agreed) for s in searches],
+        "gain": [s.gain / unit for s in searches],  # over the local fit, in the residual sum of squares
+        "local_loss": [float(np.min(s.loss[s.end_kind == "local"])) for s in searches],
+    }
+    return {f"search_{name}": np.asarray(values) for name, values in known.items()}
+
+
+def _of_least_squares(fit: Fit) -> dict[str, np.ndarray]:
     names = ("status", "iterations", "loss", "gradient", "decrement", "min_eigenvalue", "box_hits", "start")
     rename = {"loss": "train_loss", "start": "start_index"}
     known = {rename.get(name, name): to_numpy(getattr(fit, name)) for name in names}
     return known | {"message": np.asarray(fit.message())}
 
 
-def _of_sgd(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, settings: Settings) -> dict:
+def _of_sgd(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, settings: Settings) -> dict[str, np.ndarray]:
     """SGD has no stopping criterion: it is done when its epochs are, unless it left the real numbers."""
     loss, gradient = model.gradient(theta, x, y)
     finite = np.isfinite(loss) & np.isfinite(theta).all(axis=(-2, -1))
@@ -152,12 +263,6 @@ def _of_sgd(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, setti
         "train_loss": loss,
         "gradient": np.abs(gradient).max(axis=(-2, -1)),
     }
-
-
-def rate_bound(settings: Settings) -> float:
-    """Return sqrt(v p log n / n), p fitted parameters: Proposition 1 with the constant that dimensions suggest."""
-    parameters = settings.n_fitted * settings.problem.fitted.atom_size
-    return float(np.sqrt(settings.noise_variance * parameters * np.log(settings.n) / settings.n))
 
 
 LEAST = ("fisher_rank", "pseudo_found", "pseudo_searched")
@@ -186,11 +291,9 @@ def _join(
     first = targets[0]
     if first.fisher_at_one:
         dataset.attrs["fisher"] = f"Geometric mean over the truths. {first.fisher_meaning}"
-    nearest = (
-        "Losses are taken to the nearest of the pseudo-truths of the replicate's own truth, its population minima "
-        "within 1 % of the best."
-    )
+    nearest = "Losses are taken to the nearest of the pseudo-truths of the replicate's own truth, its population minima"
+    nearest += " within 1 % of the best."
     each = f"Each of {settings.truths} truths has every {settings.truths}th replicate."
     dataset.attrs["target"] = f"{each} {nearest if first.is_pseudo else first.description}"
-    dataset.attrs["start_policy"] = regression_starts.policy(settings, first)
+    dataset.attrs["start_policy"] = policy(settings, first)
     return dataset

@@ -1,6 +1,7 @@
-"""Rules of sigmoid-attention: slopes over truths, of sums, of the slower of two sides, and of rows of Table 1.
+"""Rules of sigmoid-attention that no general rule has: slopes over truths, of sums, of the slower of two sides.
 
-Each serves a claim of kind ``function``, with the keys of kinds ``slope``, ``slope_difference`` and ``log_ratio``.
+They have the keys of the kinds ``slope``, ``slope_difference`` and ``log_ratio``. Besides them the rows of Table 1, the
+printed numbers of Table 2, and sections 3 and B.1.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy import stats
 
 from moestat import rates
 from moestat.claims.estimates import of_samples
-from moestat.claims.selection import NoAnswerError, variable, versus, without_lengths_of_one
+from moestat.claims.rules import smallest
+from moestat.claims.selection import NoAnswerError, chosen, variable, versus, without_lengths_of_one
 from moestat.experiment import Source
 from moestat.rates import Estimate, bends
 from moestat.rates.estimate import interval
@@ -174,11 +177,7 @@ def slope_of_row(ds: xr.Dataset, claim: Claim, *, slower_at_most: float | None =
     ``slower_at_most``: as of :func:`ordered_series`. A verdict that hangs on replicates of the source that did not
     converge is none.
     """
-    arms = [arm for arm in (claim.arm, claim.versus) if arm]
-    for arm in arms:
-        if arm not in ds["arm"].values:
-            raise NoAnswerError(f"The arm {arm!r} is not part of this run.")
-    rows = [ds.sel(arm=arm).isel(replicate=0) for arm in arms]
+    rows = [ds.sel(arm=_there(ds, [arm])[0]).isel(replicate=0) for arm in (claim.arm, claim.versus) if arm]
     every, converged = (
         rows[0][name].values - (rows[1][name].values if claim.versus else 0.0)
         for name in ("slopes", "slopes_converged")
@@ -216,3 +215,47 @@ def _side(claim: Claim, low: float, high: float) -> str:
     if least <= low and high <= most:
         return "inside"
     return "outside" if high < least or low > most else "across"
+
+
+def least_together(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Return the least distance of two atoms at a true one of dense gate, all experts and truths."""
+    dense = claim.model_copy(update={"variable": "together"})
+    return smallest(ds.sel(gate=ds["gate"].values[ds["gate"].values > 0]), dense, arms=["*"])
+
+
+def entropy_added(ds: xr.Dataset, claim: Claim, *, arms: list[str]) -> Estimate:
+    """Return the largest slope, over log log(1 / epsilon), of what the entropy grows by per unit of log(1 / epsilon).
+
+    Zero for any entropy a + b log(1 / epsilon), however large a is, and above 0 for a higher order. The entropy of the
+    cover is a formula, the same in every draw, so that the slope has no error.
+    """
+    sizes = np.sort(ds["epsilon"].values)[::-1]
+    logs = np.log(1.0 / sizes)
+    each = (ds["entropy"].sel(arm=arm, epsilon=sizes).isel(replicate=0).values for arm in _there(ds, arms))
+    value = max(float(np.polyfit(np.log(logs[1:]), np.log(np.diff(h) / np.diff(logs)), 1)[0]) for h in each)
+    note = f"{sizes.size} sizes from {sizes[0]:.2g} to {sizes[-1]:.2g}; a formula, the same in every draw"
+    return Estimate(value, value, value, note, subject="The slope of what the entropy grows by", exact=True)
+
+
+def printed_difference(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Return the difference of ``claim.arm`` with its interval at the level of the claim, by the normal law."""
+    row = ds.sel(arm=_there(ds, [claim.arm])[0]).isel(replicate=0)
+    value, error = float(row["difference"]), float(row["error"])
+    width = stats.norm.ppf(0.5 + claim.level / 2) * error
+    note = f"{abs(value) / error:.2f} times its error of {error:.3g}; printed numbers, nothing was run"
+    return Estimate(value, value - width, value + width, note, se=error, subject="The printed difference")
+
+
+def in_favour(ds: xr.Dataset, claim: Claim, *, arms: list[str]) -> Estimate:
+    """Return the share of the ``arms`` whose printed difference is not negative."""
+    above = ds["difference"].sel(arm=_there(ds, arms)).isel(replicate=0).values >= 0
+    note = f"{int(above.sum())} of {above.size} printed differences are not negative"
+    value = float(above.mean())
+    return Estimate(value, value, value, note, subject="The share", exact=True)
+
+
+def _there(ds: xr.Dataset, arms: Sequence[str]) -> list[str]:
+    """Return the arms of a run that fit some names or patterns."""
+    if not (names := chosen(ds, arms)):
+        raise NoAnswerError(f"No arm of this run matches {', '.join(arms)}.")
+    return list(names)

@@ -7,7 +7,6 @@ samples halve it. Nothing is simulated here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,22 +26,13 @@ EXPONENTS = {"eps^-2": -0.5, "eps^-4": -0.25, "exp(eps^(-1/tau))": 0.0}
 """Orders of Table 1 and the slope of the error against n that each of them means; 0: slower than any power."""
 
 
-EXPERTS = {"experts": "output", "eta": "eta", "eta_vanished": "eta_vanished", "eta_others": "eta_others"}
-"""Errors of the fitted experts, which are no variables of the results, and their names in
-``expert_error``. That of the table is ``experts``, of their outputs, as in equation (10)."""
-
-
 class Row(SettingsModel):
     """Where a row of the table comes from, and what the paper says about it."""
 
     study: str = Field(min_length=1, description="the study whose results are read")
     source_arm: str = Field(min_length=1, description="its arm")
-    loss: str = Field(
-        "experts",
-        description="the variable of its results that is taken as the error, or 'experts': the largest error of the "
-        "fitted experts' outputs to those of the nearest representation of the truth; 'eta': that of their parameters, "
-        "'eta_vanished' and 'eta_others': of experts that vanish there, and of the others",
-    )
+    loss: Literal["output", "eta", "eta_vanished", "eta_others"] = "output"
+    """The error of the fitted experts, see :func:`~.expert_error.errors_of`; of their outputs as in equation (10)."""
     order: Literal["eps^-2", "eps^-4", "exp(eps^(-1/tau))"] = Field(description="samples for an error eps, as printed")
     window: tuple[float, float] | None = Field(None, description="sizes n that count for the rate, both ends included")
 
@@ -55,10 +45,9 @@ def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
 
     By ``arm``: ``slope``, ``slope_low``, ``slope_high`` (95 % interval over the replicates of the source), ``halving``
     (times the samples that halve the error, 2^(-1/slope); infinite where the error does not fall), ``predicted_slope``,
-    ``error_first``, ``error_last`` (geometric means), ``source_replicates``; by ``arm`` and ``member``, a replicate of
-    the source, ``slopes`` and ``slopes_converged`` (NaN in incomplete replicates, or where one did not converge); as
-    text ``order``, ``reasons`` (why the rate is not to be trusted), ``turn`` (how the line bends), ``source_file``,
-    ``source_sha256`` and ``source_date``.
+    ``error_first``, ``error_last`` (geometric means); by ``arm`` and ``member``, a replicate of the source, ``slopes``
+    and ``slopes_converged`` (NaN in incomplete replicates, or where one did not converge); as text ``reasons`` (why the
+    rate is not to be trusted) and ``turn`` (how the line bends).
     """
     rows = [_row(sources, Row.model_validate(arm.settings)) for arm in arms]
     ds = xr.Dataset()
@@ -77,18 +66,15 @@ def condensed(source: Source, arms: Sequence[Arm]) -> xr.Dataset:
 
     ``arms``: the rows; those of other studies, and of arms that the source does not have, say nothing.
     """
-    rows = [Row.model_validate(arm.settings) for arm in arms]
-    ds = source.dataset
-    known = [str(arm) for arm in ds["arm"].values]
-    wanted = {row.source_arm for row in rows if row.study == ds.attrs["study"] and row.loss in EXPERTS}
-    return with_errors(source, [arm for arm in known if arm in wanted])
+    rows, ds = [Row.model_validate(arm.settings) for arm in arms], source.dataset
+    wanted = {row.source_arm for row in rows if row.study == ds.attrs["study"]}
+    return with_errors(source, [arm for arm in map(str, ds["arm"].values) if arm in wanted])
 
 
 def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
     if row.study not in sources:
         raise InputError(f"a row reads the study {row.study!r}, which needs does not name; it names {listed(sources)}")
-    source = _with_experts(sources[row.study], row)
-    losses = series(source, row)
+    losses, converged = _series(sources[row.study], row)
     fit = rates.fit(losses, over="n", draws=0)
     means = np.exp(np.nanmean(np.log(losses.where(losses > 0).sortby("n").values), axis=1))
     return {
@@ -99,33 +85,19 @@ def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
         "predicted_slope": EXPONENTS[row.order],
         "error_first": float(means[0]),
         "error_last": float(means[-1]),
-        "source_replicates": fit.complete,
-        "slopes": own_slopes(losses),
-        "slopes_converged": own_slopes(series(source, row, converged_only=True)),
-        "order": row.order,
+        "slopes": _own_slopes(losses),
+        "slopes_converged": _own_slopes(converged),
         "reasons": " ".join(fit.reasons),
         "turn": fit.turn,
-        "source_file": source.path.as_posix(),
-        "source_sha256": source.sha256,
-        "source_date": str(source.dataset.attrs.get("date", "unknown")),
     }
 
 
-def own_slopes(losses: xr.DataArray) -> np.ndarray:
+def _own_slopes(losses: xr.DataArray) -> np.ndarray:
     """Return the slope of every replicate of errors (n, replicate), NaN where one is missing or not positive."""
     ordered = losses.sortby("n")
     logs = np.log(ordered.where(ordered > 0).values)
     slopes: np.ndarray = replicate_slopes(np.log(ordered["n"].values.astype(np.float64)), logs)
     return slopes
-
-
-def _with_experts(source: Source, row: Row) -> Source:
-    """Add the error of the experts of one arm to the results, if that is what is asked for."""
-    ds = source.dataset
-    if row.loss not in EXPERTS or row.source_arm not in ds["arm"].values.tolist():
-        return source
-    errors = expert_errors(source, row.source_arm)[EXPERTS[row.loss]].expand_dims(arm=[row.source_arm])
-    return replace(source, dataset=ds.assign({row.loss: errors.reindex(arm=ds["arm"].values)}))
 
 
 def halving(slope: float) -> float:
@@ -136,27 +108,27 @@ def halving(slope: float) -> float:
     """
     if np.isnan(slope):
         return float("nan")
-    if slope >= 0:
-        return float("inf")
-    return float(np.exp2(min(-1.0 / slope, 1023.0)))
+    return float("inf") if slope >= 0 else float(np.exp2(min(-1.0 / slope, 1023.0)))
 
 
-def series(source: Source, row: Row, *, converged_only: bool = False) -> xr.DataArray:
-    """Return the errors (n, replicate) that a row rests on, NaN for replicates without values (or not converged)."""
+def _series(source: Source, row: Row) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return the errors (n, replicate) that a row rests on, NaN for replicates without values; and of those alone
+    that converged.
+    """
     ds, again = source.dataset, source.command
     if row.source_arm not in [str(arm) for arm in ds["arm"].values]:
         raise InputError(f"{source.path} holds no arm {row.source_arm!r}; run it with that arm: {again}")
-    if row.loss not in ds.data_vars:
-        raise InputError(f"{source.path} holds no variable {row.loss!r}; it comes from another version: {again}")
-    part = ds[[row.loss, "status"]].sel(arm=row.source_arm)
-    part = part.squeeze([d for d in part.dims if d not in ("n", "replicate") and part.sizes[d] == 1], drop=True)
-    usable = [int(status) for status in Status if status.has_value]
-    computed = part["status"].isin(usable)
+    status = ds["status"].sel(arm=row.source_arm)
+    status = status.squeeze([d for d in status.dims if d not in ("n", "replicate") and status.sizes[d] == 1], drop=True)
+    computed = status.isin([int(one) for one in Status if one.has_value])
     if not bool(computed.any()):
         raise InputError(f"the arm {row.source_arm!r} of {source.path} has no values; finish its run: {again}")
     inside = computed.any("replicate")
-    counted = part["status"] == int(Status.CONVERGED) if converged_only else computed
     if row.window:
-        inside &= (part["n"] >= row.window[0]) & (part["n"] <= row.window[1])
-    losses = part[row.loss].where(counted).isel(n=np.flatnonzero(inside.values)).transpose("n", "replicate")
-    return losses.astype(np.float64).reset_coords(drop=True)
+        inside &= (status["n"] >= row.window[0]) & (status["n"] <= row.window[1])
+    errors = expert_errors(source, row.source_arm)[row.loss]
+    found = [
+        errors.where(counted).isel(n=np.flatnonzero(inside.values)).transpose("n", "replicate").reset_coords(drop=True)
+        for counted in (computed, status == int(Status.CONVERGED))
+    ]
+    return found[0], found[1]

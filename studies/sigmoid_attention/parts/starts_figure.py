@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
@@ -41,21 +40,17 @@ def starts(ds: xr.Dataset, figure: Figure, *, evidence: Evidence) -> Canvas:
     ``ds``: results of the arms ``{gate}-{expert}-{start}``, with ``L3`` and ``line_L3`` over n and replicate;
     ``evidence``: the fitted series.
     """
-    kept = _record(evidence)
+    kept = _record(str(ds.attrs.get("study", "")))
     canvas = style.new_figure(style.TWO_COLUMNS, 5.4)
     grid = canvas.subplots(2, 2, sharex=True, sharey=True)
     for axes, (gate, expert), letter in zip(grid.flat, PRINTED, "abcd", strict=True):
         _panel(axes, evidence, gate, expert, kept)
         axes.set_title(f"({letter}) {gate} gate, {EXPERTS[expert]} experts", loc="left")
+        axes.set(xscale="log", yscale="log", xlabel="sample size n", ylabel="Voronoi loss L3")
+        axes.label_outer()
     canvas.suptitle(figure.title)
-    for axes in grid[-1]:
-        axes.set_xlabel("sample size n")
-    for row in grid:
-        row[0].set_ylabel("Voronoi loss L3")
-    handles: dict[str, Artist] = {}
-    for axes in grid.flat:
-        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
-            handles.setdefault(name, handle)
+    entries = [entry for axes in grid.flat for entry in zip(*axes.get_legend_handles_labels(), strict=True)]
+    handles = {name: handle for handle, name in entries}
     canvas.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=3, frameon=False)
     return canvas
 
@@ -68,8 +63,7 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
             continue
         n, mean, low, high, _ = along(ds["L3"].sel(arm=name), "n", log=True)
         slope = round(evidence.series("L3", "n", name).fit.slope, 2) + 0.0  # no -0.00
-        colour = style.colour(number)
-        bars = np.stack([mean - low, high - mean])
+        colour, bars = style.colour(number), np.stack([mean - low, high - mean])
         axes.errorbar(n, mean, yerr=bars, color=colour, label=words, linewidth=1.2, **style.marker(number))
         axes.annotate(f"{slope:.2f}", (n[-1], mean[-1]), (5, 0), textcoords="offset points", color=colour, va="center")
     n = ds["n"].values.astype(float)
@@ -83,15 +77,13 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
         sizes, mean, *_ = along(kept["L3"].sel(arm=arm), "n", log=True)
         axes.plot(sizes, mean, "s:", color=style.INK, markersize=3, linewidth=0.8, label="least squares (record)")
     axes.text(0.02, 0.03, f"printed start: {NINTH[gate]}", transform=axes.transAxes, fontsize=6.5)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
     axes.set_xlim(n[0] / 1.3, n[-1] * 2.6)
 
 
-def _record(evidence: Evidence) -> xr.Dataset | None:
+def _record(study: str) -> xr.Dataset | None:
     """Return the record of least squares over several truths, of the current folder's outputs or the checkout's."""
     for root in (Path("outputs"), Path(moestat.__file__).parents[1] / "outputs"):
-        folder = records.path(root, str(evidence.ds.attrs.get("study", "")), "truths")
+        folder = records.path(root, study, "truths")
         if records.is_record(folder):
             records.check(folder)
             return results.read(folder / results.NAME)

@@ -10,6 +10,7 @@ The lemma holds if that c does not grow with n. Noise of variance 1 makes delta_
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -19,13 +20,13 @@ from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.fit.newton import least_squares
 from moestat.losses.function import rmse
 from moestat.models import truths
-from moestat.models.experts import Expert
 from moestat.models.regression import Model
 from moestat.status import Status
 
 VERSION = 1
 
 GRID = np.linspace(-1.0, 1.0, 513)[:, None]  # the function error is taken on this grid
+START_RADIUS = 0.3  # standard deviation per coordinate of two starts near the truth with its atom split
 
 
 class Settings(SettingsModel):
@@ -33,16 +34,7 @@ class Settings(SettingsModel):
 
     n: int = Field(ge=20, description="sample size")
     data_sets: int = Field(100, ge=10, description="of one replicate")
-    regime: str = Field(
-        "sparse", pattern="^(sparse|dense)$", description="sparse: the only true atom has (A, b, c) = 0"
-    )
-    expert: Expert = "linear"
-    """Activation of the expert."""
-    noise_variance: float = Field(1.0, gt=0, description="of the responses")
-    starts: int = Field(2, ge=1, description="starts near the truth with its atom split")
-    start_radius: float = Field(0.3, ge=0, description="standard deviation per coordinate of the start")
-    box: float = Field(5.0, gt=0, description="every parameter is kept in [-box, box]")
-    max_iterations: int = Field(2000, ge=1, description="of each local fit")
+    regime: Literal["sparse", "dense"] = Field("sparse", description="sparse: the only true atom has (A, b, c) = 0")
 
 
 def smallest_constant(errors: np.ndarray, n: int) -> float:
@@ -71,30 +63,29 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     converge. A replicate has converged if every fit has.
     """
     s = Settings.model_validate(dict(cell.settings))
-    model = Model("sigmoid", "full", s.expert, 1)
+    model = Model("sigmoid", "full", "linear", 1)
     truth = truths.ground_truth(model, 1, "dense", cell.generator(0, "truth"))
     if s.regime == "sparse":
         truth[0, : model.gate_size] = 0.0
     two = truths.split(model, truth, 2)
     values = model.predict(truth, GRID)
-    rows = []
-    for replicate in replicates:
+
+    def batch(replicate: int) -> dict[str, Any]:
         rng = cell.generator(replicate, "data", n=s.n, regime=s.regime)
-        drawn = [truths.sample(model, truth, s.n, s.noise_variance, rng) for _ in range(s.data_sets)]
+        drawn = [truths.sample(model, truth, s.n, 1.0, rng) for _ in range(s.data_sets)]
         x, y = (np.stack(part) for part in zip(*drawn, strict=True))
-        starts = two + s.start_radius * rng.standard_normal((s.data_sets, s.starts, *two.shape))
-        fit = least_squares(model, x, y, starts, box=s.box, max_iterations=s.max_iterations)
+        starts = two + START_RADIUS * rng.standard_normal((s.data_sets, 2, *two.shape))
+        fit = least_squares(model, x, y, starts, box=5.0, max_iterations=2000)
         errors = rmse(model, fit.theta, values, GRID)
         lost = np.mean(np.asarray(fit.status) != int(Status.CONVERGED))
-        rows.append(
-            {
-                "constant": smallest_constant(errors, s.n),
-                "beyond": np.mean(errors > np.sqrt(np.log(s.n) / s.n)),
-                "mean_error": np.sqrt(np.mean(errors**2)),
-                "unconverged": lost,
-                "status": int(Status.CONVERGED if lost == 0 else Status.LIMIT),
-                "message": f"{s.data_sets} data sets were fitted.",
-                "iterations": s.data_sets,
-            }
-        )
-    return assemble(replicates, rows)
+        return {
+            "constant": smallest_constant(errors, s.n),
+            "beyond": np.mean(errors > np.sqrt(np.log(s.n) / s.n)),
+            "mean_error": np.sqrt(np.mean(errors**2)),
+            "unconverged": lost,
+            "status": int(Status.CONVERGED if lost == 0 else Status.LIMIT),
+            "message": f"{s.data_sets} data sets were fitted.",
+            "iterations": s.data_sets,
+        }
+
+    return assemble(replicates, [batch(replicate) for replicate in replicates])

@@ -1,43 +1,53 @@
-"""A decoder whose attention is computed by any of several kernels with the same weights, to time them."""
+"""A decoder whose attention is computed by any of several kernels with the same weights, and how passes are timed."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import torch
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from moestat.training.decoder import CausalAttention, Decoder, Shape, alibi_slopes
+from moestat.training.decoder import CausalAttention, Decoder, alibi_slopes
+from studies.sigmoid_attention.parts.attention_lm import Sizes, llama
 
 
-class Sizes(Protocol):
-    """What a decoder is made of; see :class:`moestat.training.decoder.Shape`."""
+def medians(passes: Mapping[str, Callable[[], object]], rounds: int, device: str) -> dict[str, float]:
+    """Return the median seconds of the pass under each name; machines drift, so that they take turns.
 
-    blocks: int
-    width: int
-    heads: int
-    hidden: int
-    vocabulary: int
-
-
-class _Zeros:
-    """In place of a generator: a billion numbers are drawn where they are used."""
-
-    @staticmethod
-    def standard_normal(shape: tuple[int, ...]) -> np.ndarray:
-        return np.zeros(shape, dtype=np.float32)
+    The first turn chooses kernels and takes memory, and does not count.
+    """
+    names = list(passes)
+    spent: dict[str, list[float]] = {name: [] for name in names}
+    for turn in range(1 + rounds):
+        for name in [*names[turn % len(names) :], *names[: turn % len(names)]]:
+            spent[name].append(_seconds(passes[name], device))
+    return {name: float(np.median(seconds[1:])) for name, seconds in spent.items()}
 
 
-def timed_decoder(sizes: Sizes, *, dtype: torch.dtype, device: str) -> Decoder:
+def _seconds(one_pass: Callable[[], object], device: str) -> float:
+    """Return the seconds of this thread on a CPU, those on the clock on a GPU, with the device waited for."""
+    if device == "cpu":
+        begin = time.thread_time()
+        one_pass()
+        return time.thread_time() - begin
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    one_pass()
+    torch.cuda.synchronize()
+    return time.perf_counter() - begin
+
+
+def timed_decoder(sizes: Sizes, vocabulary: int, *, dtype: torch.dtype, device: str) -> Decoder:
     """Return a Llama (sigmoid-attention paper, Table 3) with drawn weights, whose blocks have ``TimedAttention``."""
-    shape = Shape(
-        sizes.vocabulary, 1, sizes.blocks, sizes.width, sizes.heads, sizes.hidden,
-        positions="alibi", norm="rms", query_key_norm=True, activation="swiglu",
-    )  # fmt: skip
-    model = Decoder(shape, generator=_Zeros())  # type: ignore[arg-type]
+    zeros = SimpleNamespace(standard_normal=partial(np.zeros, dtype=np.float32))  # a billion numbers are drawn below
+    model: Decoder = llama(sizes, vocabulary, zeros, length=1)
     for block in model.blocks:
         block.attention = TimedAttention(block.attention)  # type: ignore[arg-type]
     model.to(device=device, dtype=dtype)
@@ -115,21 +125,18 @@ class TimedAttention(torch.nn.Module):
             with sdpa_kernel([SDPBackend.FLASH_ATTENTION if half else SDPBackend.MATH]):
                 return F.scaled_dot_product_attention(q, k, v, is_causal=q.shape[2] > 1)
         if self.kernel.endswith("one pass"):
-            return self._in_one_pass(q, k, v)
+            from studies.sigmoid_attention.parts import one_pass_attention
+
+            function = self.kernel.split()[0]
+            tile = one_pass_attention.tuned(function, tuple(q.shape), q.dtype)
+            shift = -math.log(self.length) if function == "sigmoid" else 0.0
+            return one_pass_attention.attend(q, k, v, self.shared["slopes"], function, shift=shift, tile=tile)
         batch, heads, queries, size = q.shape
         rows = batch * heads
         q, k, v = (part.reshape(rows, -1, size) for part in (q, k, v))
         scores = torch.baddbmm(self._bias(batch, queries), q, k.transpose(1, 2), alpha=size**-0.5)
         weights = scores.softmax(dim=-1) if self.kernel == "softmax" else scores.sigmoid()
         return torch.bmm(weights, v).view(batch, heads, queries, size)
-
-    def _in_one_pass(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        from studies.sigmoid_attention.parts import one_pass_attention
-
-        function = self.kernel.split()[0]
-        tile = one_pass_attention.tuned(function, tuple(q.shape), q.dtype)
-        shift = -math.log(self.length) if function == "sigmoid" else 0.0
-        return one_pass_attention.attend(q, k, v, self.shared["slopes"], function, shift=shift, tile=tile)
 
     def _bias(self, batch: int, queries: int) -> torch.Tensor:
         """Return what is added to the scores of the last queries (batch * heads, queries, length), made once."""

@@ -11,10 +11,6 @@ def two_atoms(model):
     return theta
 
 
-def flat(model):
-    return np.zeros(model.atom_size)
-
-
 def corner(rng, n, d):
     return rng.beta(5.0, 1.0, size=(n, d))
 

@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 from cells import computed
 
-from moestat.models.regression import Model
-from moestat.models.truths import ground_truth
-from studies.sigmoid_attention.parts import constant_gate, continua, non_identifiability
+from studies.sigmoid_attention.parts import constant_gate, non_identifiability
 from studies.sigmoid_attention.parts.constant_gate import CRITICAL, flat_share, pair_scores, smallest_curvature
-from studies.sigmoid_attention.parts.non_identifiability import AT
-
-D = 2
-RNG = np.random.default_rng(20260704)
-X = RNG.uniform(-1, 1, (300, D))
 
 
 def exponents(array, t):
@@ -22,43 +15,9 @@ def exponents(array, t):
     return np.diff(np.log(array), axis=-1) / np.diff(np.log(t))
 
 
-def test_jacobians_agree_with_differences():
-    m = Model("softmax", "full", "gelu", D)
-    theta = ground_truth(m, 3, "dense", RNG)
-    step = 1e-6 * np.eye(theta.size).reshape(-1, *theta.shape)
-    numeric = (m.predict(theta + step, X) - m.predict(theta - step, X)) / 2e-6
-    np.testing.assert_allclose(continua.jacobian(m, theta, X), numeric.T, atol=1e-8)
-    wide = continua.antisymmetric_jacobian(m, theta, X).reshape(len(X), 3, -1)
-    full = continua.antisymmetric(m, theta, np.zeros((3, D, D)), np.zeros(1))[0]
-    for i, column in (((0, 1), m.a_matrix.start + D), ((1, 0), -1)):
-        e = np.zeros((3, D, D))
-        e[1][i] = 1e-6
-        ends = [continua.predict_full(m, theta, (full + sign * e)[None], X)[0] for sign in (1, -1)]
-        np.testing.assert_allclose(wide[:, 1, column], (ends[0] - ends[1]) / 2e-6, atol=1e-8)
-
-
-def test_null_directions_are_counted_and_units_do_not_matter():
-    columns = RNG.standard_normal((50, 4))
-    both = np.concatenate([columns, columns @ RNG.standard_normal((4, 2)), np.zeros((50, 1))], axis=1)
-    for units in (1.0, 10.0 ** np.arange(-3, 4)):
-        count, gap = continua.null_directions(both * units)
-        assert count == 3 and gap > 1e10
-    assert continua.null_directions(columns)[0] == 0
-
-
-FAMILIES = [
-    ("split", "relu", 1),
-    ("split", "polynomial", 2),
-    ("null atom", "gelu", 1),
-    ("null atom", "relu", 1),
-    ("trade", "relu", 1),
-    ("trade", "linear", 1),
-    ("trade", "polynomial", 2),
-    ("mirror", "relu", 1),
-    ("shift", "gelu", 1),
-    ("antisymmetric", "gelu", 1),
-    ("softmax pair", "linear", 1),
-]
+FAMILIES = [("split", "relu", 1), ("split", "polynomial", 2), ("null atom", "gelu", 1), ("trade", "relu", 1)]
+FAMILIES += [("trade", "polynomial", 2), ("mirror", "relu", 1), ("shift", "gelu", 1), ("antisymmetric", "gelu", 1)]
+FAMILIES += [("softmax pair", "linear", 1)]
 
 
 run = partial(computed, non_identifiability, seed=5, points_log2=9, d=2)
@@ -68,10 +27,7 @@ run = partial(computed, non_identifiability, seed=5, points_log2=9, d=2)
 def test_exact_families_move_parameters_and_not_the_function(family, expert, power):
     ds = run(range(2), family=family, expert=expert, power=power)
     assert ds.largest_change.max() < 1e-12
-    assert ds.L3.isel(t=AT).min() > 0.05
-    assert ds.null_error.max() == 0 and ds.null_gap.min() > 1e3
-    if family in ("split", "null atom", "trade", "mirror", "shift") and power == 1:
-        assert ds.quotient.max() < 1e-10
+    assert ds.L3.sel(t=0.5).min() > 0.05
 
 
 PARTIAL = {"score": "partial"}

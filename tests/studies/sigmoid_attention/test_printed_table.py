@@ -7,17 +7,7 @@ from cells import a_claim, computed
 from scipy import stats
 
 from moestat.models.regression import Model
-from studies.sigmoid_attention.parts import brackets, dichotomy, printed_table, rules_identify, tail_frequency
-
-
-def test_the_error_of_an_accuracy_is_that_of_simulated_examinations():
-    """4000 pairs of examinations: the standard deviation of their difference is known to 1.1 %, 4 errors are 4.5 %."""
-    rng = np.random.default_rng(0)
-    difference = 100 * (rng.binomial(1838, 0.55, 4000) - rng.binomial(1838, 0.571, 4000)) / 1838
-    piqa = computed(printed_table, softmax=57.1, sigmoid=55.0, questions=[1838, 1000]).isel(replicate=0)
-    assert float(piqa.error) == pytest.approx(difference.std(), rel=0.045)
-    assert float(piqa.difference) == pytest.approx(-2.1)
-    assert float(piqa.low) == pytest.approx(-2.1 - 1.96 * float(piqa.error), abs=1e-3)
+from studies.sigmoid_attention.parts import brackets, dichotomy, printed_table, rules, tail_frequency
 
 
 def test_ten_runs_would_be_the_fewest():
@@ -27,9 +17,9 @@ def test_ten_runs_would_be_the_fewest():
     p = [stats.ttest_ind_from_stats(486, 53, k, 441, 39, k, equal_var=False).pvalue for k in (9, 10)]
     assert p[0] > 0.05 > p[1]
     ds = ds.expand_dims(arm=["speed"])
-    found = rules_identify.printed_difference(ds, a_claim(arm="speed"))
+    found = rules.printed_difference(ds, a_claim(arm="speed"))
     assert found.value == 45 and found.low < 0 < found.high
-    assert rules_identify.in_favour(ds, a_claim(), arms=["speed"]).value == 1
+    assert rules.in_favour(ds, a_claim(), arms=["speed"]).value == 1
 
 
 def test_the_closest_pair_is_that_of_a_grid():
@@ -51,8 +41,6 @@ def test_printed_brackets_lose_negative_functions_and_stay_wide():
     )
     assert printed.outside.item() > 1 and printed.excess.item() > 10
     assert mended.outside.item() == 0 and mended.excess.item() <= 1 + 1e-12
-    relu = computed(brackets, seed=5, bracket="printed", expert="relu", points_log2=7)
-    assert relu.outside.item() == 0 and relu.excess.item() > 10  # ReLU experts are not negative: the width fails
 
 
 def test_the_lipschitz_constants_bound_differences_and_the_cover_is_counted():
@@ -72,13 +60,7 @@ def test_the_lipschitz_constants_bound_differences_and_the_cover_is_counted():
 
 @pytest.mark.parametrize(
     ("growth", "allowed"),
-    [
-        (lambda h, log: h, True),
-        (lambda h, log: 1e6 + log, True),
-        (lambda h, log: h**1.5, False),
-        (lambda h, log: h * log, False),
-        (lambda h, log: h + 486 * log**1.5, False),
-    ],
+    [(lambda h, log: 1e6 + log, True), (lambda h, log: h * log, False), (lambda h, log: h + 486 * log**1.5, False)],
 )
 def test_the_order_of_an_entropy_is_that_of_what_it_adds(growth, allowed):
     """A large constant hides no higher order, as it does in the ratio of entropy and log(1 / epsilon)."""
@@ -88,7 +70,7 @@ def test_the_order_of_an_entropy_is_that_of_what_it_adds(growth, allowed):
         {"entropy": (("arm", "epsilon", "replicate"), growth(entropy, logs)[None, :, None])},
         coords={"arm": ["mended-relu"], "epsilon": brackets.EPSILON, "replicate": [0]},
     )
-    found = rules_identify.entropy_added(ds, a_claim(at_most=0.1), arms=["mended-*"])
+    found = rules.entropy_added(ds, a_claim(at_most=0.1), arms=["mended-*"])
     assert found.exact and (found.high <= 0.1) == allowed
 
 

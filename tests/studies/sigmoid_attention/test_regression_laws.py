@@ -9,7 +9,7 @@ from cells import cell_of
 from pydantic import ValidationError
 
 from moestat.losses.fisher import fisher_line
-from studies.sigmoid_attention.parts import regression, regression_starts
+from studies.sigmoid_attention.parts import regression
 from studies.sigmoid_attention.parts.regression_targets import target_of
 
 SEED = 7
@@ -31,15 +31,13 @@ cell = partial(cell_of, regression, seed=SEED, **SMALL)
 
 def drawn(replicates=(0, 1), **settings):
     c = cell(**settings)
-    s = regression.Settings(**c.settings)
-    target = target_of(s.problem, SEED)
-    data = regression_starts.data(c, s, s.problem, target, replicates)
-    return s, target, data, regression_starts.starts(c, s, s.problem, target, replicates)
+    batch = regression.Batch.of(c, regression.Settings(**c.settings), 0, replicates)
+    return batch.settings, batch.target, batch.data()
 
 
 def test_rows_and_a_function_are_the_same_truth():
-    _, rows, (x, y), _ = drawn(truth=ATOMS)
-    s, function, (same_x, same_y), _ = drawn(truth="own_laws:two_atoms")
+    _, rows, (x, y) = drawn(truth=ATOMS)
+    s, function, (same_x, same_y) = drawn(truth="own_laws:two_atoms")
     np.testing.assert_array_equal(rows.truth, ATOMS)
     np.testing.assert_array_equal(function.truth, ATOMS)
     np.testing.assert_array_equal(x, same_x)
@@ -51,7 +49,7 @@ def test_rows_and_a_function_are_the_same_truth():
 
 
 def test_the_law_of_x_is_that_of_the_data_and_of_every_population_quantity():
-    s, target, (x, _), _ = drawn((0, 1, 2, 3), truth=FAR, law_of_x="own_laws:corner", n_fitted=2)
+    s, target, (x, _) = drawn((0, 1, 2, 3), truth=FAR, law_of_x="own_laws:corner", n_fitted=2)
     assert x.min() >= 0 and x.mean() == pytest.approx(5 / 6, abs=0.03)  # standard error 0.007
     uniform = target_of(regression.Settings(**SMALL | {"n_fitted": 2, "truth": FAR}).problem, SEED)
     points = np.random.default_rng(0).beta(5.0, 1.0, size=(2**17, 1))
@@ -76,7 +74,7 @@ def test_a_pseudo_truth_is_one_of_the_law_of_x():
 
 
 def test_the_law_of_the_noise_is_that_of_the_responses_and_arms_share_x():
-    s, target, (x, y), _ = drawn(law_of_noise="own_laws:signs", noise_variance=0.04)
+    s, target, (x, y) = drawn(law_of_noise="own_laws:signs", noise_variance=0.04)
     residual = y - s.problem.truth.predict(target.truth, x)
     np.testing.assert_allclose(np.abs(residual), 0.2, atol=1e-12)
     assert 0.3 < np.mean(residual > 0) < 0.7

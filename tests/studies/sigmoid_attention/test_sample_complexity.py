@@ -1,4 +1,4 @@
-"""Table 1 as it is read from the results of other studies, and errors per atom."""
+"""Table 1 as it is read from the results of other studies, errors per atom, and errors of experts alone."""
 
 import json
 
@@ -8,9 +8,12 @@ import xarray as xr
 
 from moestat.experiment import Cell, Source
 from moestat.losses import voronoi
+from moestat.losses.matching import nearest_expert
+from moestat.losses.minimisers import L3_infimum, eq12
 from moestat.models.regression import Model
 from moestat.study.spec import Arm
 from studies.sigmoid_attention.parts import expert_error, regression, sample_complexity
+from studies.sigmoid_attention.parts.expert_error import errors_of
 from studies.sigmoid_attention.parts.regression_problem import draw_truth
 from studies.sigmoid_attention.parts.regression_scores import per_atom
 
@@ -45,7 +48,7 @@ def fitted_source(folder, truths: int) -> Source:
     ds = xr.concat(parts, "n").expand_dims(arm=["a"])
     # another arm of the study has more atoms and coordinates
     ds = ds.pad(atom=(0, 1), coordinate=(0, 2), constant_values=np.nan)
-    ds.attrs |= {"settings": json.dumps({"a": settings}), "seed": 3, "date": "2026-01-01"}
+    ds.attrs |= {"settings": json.dumps({"a": settings}), "seed": 3}
     return Source(folder / "results.nc", "0123", ds, "make it")
 
 
@@ -70,4 +73,50 @@ def test_a_row_is_the_error_of_the_experts_to_the_truth_of_each_replicate(tmp_pa
     np.testing.assert_allclose(table["slopes"], slopes)
     assert float(table["slope"]) == pytest.approx(slopes.mean())
     assert float(table["halving"]) == pytest.approx(sample_complexity.halving(slopes.mean()))
-    assert str(table["source_sha256"].values) == "0123" and str(table["source_date"].values) == "2026-01-01"
+
+
+def split_error(truth, model, t):
+    """Return the truth with its last expert in the parts t and 1 - t, for homogeneous experts of degree 1."""
+    out = np.vstack([truth, truth[-1:]])
+    out[-2, model.eta] *= t
+    out[-1, model.eta] *= 1 - t
+    return out
+
+
+@pytest.mark.parametrize("gate", ["sigmoid", "softmax"])
+@pytest.mark.parametrize("expert", ["relu", "linear"])
+def test_splits_of_the_truth_have_no_error_but_a_distant_nearest_expert(gate, expert):
+    model, rng = Model(gate, "full", expert, 2), np.random.default_rng(0)
+    truth = rng.standard_normal((3, model.atom_size))
+    if gate == "sigmoid":
+        fits = np.stack([split_error(truth, model, t) for t in (0.2, 0.5, 0.9)])
+        assert np.all(nearest_expert(fits, truth, model)[:2] > 0.1)
+    else:  # shares of the weight, with the experts eta + u and eta - u
+        equal = np.vstack([truth, truth[-1:]])
+        equal[-2:, 0] -= np.log(2)
+        fits = equal[None]
+    assert np.all(errors_of(fits, truth, model)["eta"] < 1e-6)
+
+
+def test_a_vanished_atom_has_no_error_wherever_its_gate_is():
+    model, rng = Model("sigmoid", "partial", "gelu", 2), np.random.default_rng(1)
+    truth = rng.standard_normal((2, model.atom_size))
+    null = rng.standard_normal((1, model.atom_size))
+    null[:, model.eta] = 0
+    assert errors_of(np.vstack([truth, null])[None], truth, model)["eta"] < 1e-9
+
+
+def test_it_is_the_expert_part_of_the_brute_force_minimum_near_a_split():
+    """All shares on a fine grid; atoms move by 0.01, so that the two minimisers are as near as the grid."""
+    model, rng = Model("sigmoid", "full", "relu", 1), np.random.default_rng(2)
+    truth = rng.standard_normal((1, model.atom_size)) + 1.0
+    for _ in range(2):
+        fit = split_error(truth, model, 0.35) + 0.01 * rng.standard_normal((2, model.atom_size))
+        grid = [split_error(truth, model, t) for t in np.linspace(0.3, 0.4, 2001)]
+        losses = [eq12(fit, measure, model) for measure in grid]
+        best = grid[int(np.argmin(losses))]
+        pairs = np.linalg.norm((fit[:, None] - best)[..., 1:], axis=-1).argmin(axis=1)
+        brute = np.linalg.norm(fit[:, model.eta] - best[pairs][:, model.eta], axis=1).sum()
+        error = errors_of(fit[None], truth, model)["eta"][0]
+        assert error == pytest.approx(brute, abs=2e-3)
+        assert error <= L3_infimum(fit[None], truth, model)[0] + 1e-12

@@ -1,25 +1,28 @@
-"""Studies that time attention: all kernels attend alike, and subnormal numbers are zero while they are timed."""
+"""Language models with either attention share weights and batches, and all kernels that are timed attend alike."""
 
+import hashlib
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
-from cells import computed
+from cells import cell_of, computed
 
 torch = pytest.importorskip("torch")
 
+from moestat.status import Status  # noqa: E402
+from moestat.training import lm_training  # noqa: E402
 from moestat.training.decoder import Decoder, Shape  # noqa: E402
-from studies.sigmoid_attention.parts import attention_gpu, attention_speed, timed_attention  # noqa: E402
+from studies.sigmoid_attention.parts import attention_gpu, attention_lm, attention_speed, timed_attention  # noqa: E402
 
 SMALL = {"blocks": 2, "width": 32, "heads": 2, "hidden": 24, "vocabulary": 50, "rounds": 2, "tokens": 3}
-SMALL |= {"precision": "float32"}
-SMALL |= {"windows": (8, 16)}
+SMALL |= {"precision": "float32", "windows": (8, 16)}
 
 
 def timed(length):
     """A timed decoder for windows of this length, and what sets its kernel."""
     torch.manual_seed(1)
-    model = timed_attention.timed_decoder(attention_gpu.Settings(**SMALL), dtype=torch.float32, device="cpu")
+    model = timed_attention.timed_decoder(attention_gpu.Settings(**SMALL), 50, dtype=torch.float32, device="cpu")
     timed_attention.set_length(model, length)
 
     def choose(kernel, decoding=False):
@@ -62,8 +65,6 @@ def test_every_kernel_and_task_is_timed_that_the_device_has():
         assert speed.dims == ("replicate", "window", "kernel") and speed.attrs["measurement"] == 1
         np.testing.assert_array_equal(np.isfinite(speed.values), np.broadcast_to(here, speed.shape))
         assert np.nanmin(speed) > 0
-    seconds = found["attention_seconds"]
-    assert bool(seconds.sel(kernel="none").isnull().all()) and bool((seconds.sel(kernel="sigmoid") > 0).all())
 
 
 @pytest.mark.gpu
@@ -100,3 +101,52 @@ def test_subnormal_numbers_are_zero_inside_and_there_again_behind_whatever_happe
         assert subnormal() == 0
         raise ValueError("stop")
     assert subnormal() > 0
+
+
+TRAINED = {"blocks": 1, "width": 16, "heads": 2, "hidden": 24, "length": 16, "batch": 4, "steps": 40, "every": 20}
+TRAINED |= {"validation": 256, "windows": (8, 16), "tokens": 64, "rounds": 1}
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """A text with some order, and its checksum."""
+    path = tmp_path_factory.mktemp("text") / "own.txt"
+    words = np.random.default_rng(0).choice(["the ", "cat ", "sat ", "on ", "a ", "mat.\n"], 1500)
+    path.write_text("".join(words))
+    return {"file": str(path), "file_sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def cell(text, **settings):
+    return cell_of(attention_lm, **TRAINED | text | settings)
+
+
+def test_losses(text):
+    found = attention_lm.run(cell(text, attention="sigmoid"), [0, 4])
+    assert (found["status"] == Status.CONVERGED).all()
+    assert found["valid_bpc"].dims == ("replicate", "step") and found["step"].values.tolist() == [0, 20, 40]
+    symbols = len(set(Path(text["file"]).read_text()))
+    np.testing.assert_allclose(found["valid_bpc"][:, 0], np.log2(symbols), atol=0.1)
+    assert (found["test_bpc"] < found["valid_bpc"][:, 0] - 1).all()
+    assert found["train_bpc"][0, 1] != found["train_bpc"][1, 1]
+    assert set(found["iterations"].values) == {40} and (found["parameters"] > 0).all()
+
+
+def test_arms_share_first_weights_and_batches(text, monkeypatch):
+    seen = []
+
+    def stop(model, corpus, plan, *, batches, **options):
+        seen.append([p.detach().numpy().tobytes() for p in model.parameters()] + [batches.integers(1 << 60)])
+        raise InterruptedError
+
+    monkeypatch.setattr(lm_training, "train", stop)
+    for attention, replicate in (("softmax", 0), ("sigmoid", 0), ("softmax", 1)):
+        with pytest.raises(InterruptedError):
+            attention_lm.run(cell(text, attention=attention), [replicate])
+    first, second, other = seen
+    assert first == second
+    assert first[0] != other[0] and first[-1] != other[-1]

@@ -3,19 +3,14 @@
 import numpy as np
 import pytest
 import xarray as xr
+from cells import a_claim as claim
 
 from moestat import rates
 from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import compared
-from moestat.study.spec import Claim
 from studies.sigmoid_attention.parts import rules
 
 N = np.array([100, 300, 1000, 3000])
-
-
-def claim(**keys):
-    region = {} if "at_least" in keys else {"at_most": 0.0}
-    return Claim(id="x", source="s", statement="t", kind="function", function="moestat:x", **region | keys)
 
 
 def results(**slopes) -> xr.Dataset:
