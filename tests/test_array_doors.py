@@ -141,7 +141,7 @@ DOORS = {
 }
 
 
-TYPES = ("int64", "int32", "uint64", "float32", "float16", "longdouble", ">f8", ">i4")
+TYPES = ("int64", "uint64", "float32", "float16", "longdouble", ">f8")
 KINDS = (*TYPES, "list", "objects", "labelled", "read-only", "Fortran")
 
 
@@ -161,46 +161,32 @@ def given(kind, array):
     return made.get(kind, np.asfortranarray)(array), array
 
 
-def masked(array):
-    """Return an array whose first number is masked, with 1e6 under the mask, and the same with NaN there."""
-    there, hidden = np.array(array, dtype=np.float64), np.zeros(np.shape(array), dtype=bool)
-    hidden.flat[0] = True
-    return np.ma.MaskedArray(np.where(hidden, 1e6, there), hidden), np.where(hidden, np.nan, there)
-
-
-def wrong(array):
-    """Yield kinds of arrays that hold no real numbers, without a warning."""
-    array = np.asarray(array, dtype=np.float64)
-    yield array + 0.5j
-    yield (array + 0.5j).tolist()
-    yield array.astype(str)
-    yield np.full(array.shape, object())
-    yield np.full(array.shape, np.datetime64("2024-01-01"))
-
-
 def numbers_of(result):
     """Return the arrays that a result holds, in order."""
     if isinstance(result, xr.Dataset):
         return [result[name].values for name in (*result.coords, *result.data_vars)]
     if is_dataclass(result):
-        return [part for field in fields(result) for part in numbers_of(getattr(result, field.name))]
+        result = [getattr(result, field.name) for field in fields(result)]
     if isinstance(result, dict):
-        return [part for value in result.values() for part in numbers_of(value)]
+        result = list(result.values())
     if isinstance(result, list | tuple):
         return [part for value in result for part in numbers_of(value)]
     return [] if result is None or isinstance(result, Model | Competition) else [np.asarray(result)]
 
 
-def outcome(function, door, arrays):
-    """Return the numbers that a door gives, or the sentence that refuses them."""
+def outcome(name, arrays):
+    """Return the numbers that a door gives, or the sentence that refuses them; ``.searched`` names a second case."""
+    module, function = name.removesuffix(".searched").rsplit(".", 1)
     with np.errstate(all="ignore"):
         try:
-            return numbers_of(door.call(function, **arrays))
+            return numbers_of(
+                DOORS[name].call(getattr(importlib.import_module(f"moestat.{module}"), function), **arrays)
+            )
         except (InputError, TypeError, ValueError) as error:
             return str(error)
 
 
-def same(one, other, *, exactly):
+def same(one, other, *, exactly=True):
     if isinstance(one, str) or isinstance(other, str):
         return one == other
     agree = np.array_equal if exactly else (lambda a, b, equal_nan: np.allclose(a, b, 1e-7, 1e-9, equal_nan=equal_nan))
@@ -210,54 +196,40 @@ def same(one, other, *, exactly):
     )
 
 
-def door_of(name):
-    """Return the function of a door; a last part ``searched`` names a second case of it."""
-    module, function = name.removesuffix(".searched").rsplit(".", 1)
-    return getattr(importlib.import_module(f"moestat.{module}"), function)
-
-
 @pytest.mark.parametrize("name", DOORS)
 def test_numbers_of_every_kind_give_the_answer_of_float64(name):
-    door = DOORS[name]
-    function = door_of(name)
     known = {}
     for kind in KINDS:
-        pairs = {argument: given(kind, array) for argument, array in door.arrays.items()}
+        pairs = {argument: given(kind, array) for argument, array in DOORS[name].arrays.items()}
         there, as_double = ({argument: pair[k] for argument, pair in pairs.items()} for k in (0, 1))
         if kind == "labelled" and name in ("rates.loglog.fit", "rates.difference.difference"):
-            there = as_double  # labels mean something there, and have tests of their own
+            continue  # labels mean something there, and have tests of their own
         same_numbers = b"".join(array.tobytes() for array in as_double.values())
         if same_numbers not in known:
-            known[same_numbers] = outcome(function, door, as_double)
-        wanted = known[same_numbers]
-        assert not isinstance(wanted, str), (kind, wanted)
-        found = outcome(function, door, there)
-        assert same(found, wanted, exactly=kind != "Fortran"), (kind, found, wanted)
+            known[same_numbers] = outcome(name, as_double)
+        wanted, found = known[same_numbers], outcome(name, there)
+        assert not isinstance(wanted, str) and same(found, wanted, exactly=kind != "Fortran"), (kind, found, wanted)
 
 
 @pytest.mark.parametrize("name", DOORS)
 @pytest.mark.filterwarnings("error::numpy.exceptions.ComplexWarning")
 def test_what_is_masked_is_nan_and_what_is_no_number_is_refused(name):
-    door = DOORS[name]
-    function = door_of(name)
-    for argument, array in door.arrays.items():
-        there, as_double = masked(array)
-        found, wanted = (outcome(function, door, door.arrays | {argument: a}) for a in (there, as_double))
-        assert same(found, wanted, exactly=True), (argument, found, wanted)
+    arrays = DOORS[name].arrays
+    for argument, array in arrays.items():
+        hidden = np.zeros(np.shape(array), dtype=bool)
+        hidden.flat[0] = True
+        masked = np.ma.MaskedArray(np.where(hidden, 1e6, array), hidden)
+        found, wanted = (outcome(name, arrays | {argument: a}) for a in (masked, np.where(hidden, np.nan, array)))
+        assert same(found, wanted), (argument, found, wanted)
         assert not isinstance(found, str) or "finite" in found, (argument, found)  # ours, not that of a library
-        for there in wrong(array):
-            found = outcome(function, door, door.arrays | {argument: there})
+        for there in (array + 0.5j, array.astype(str), np.full(array.shape, np.datetime64("2024-01-01"))):
+            found = outcome(name, arrays | {argument: there})
             assert isinstance(found, str) and found.endswith("; allowed are real numbers"), (argument, there, found)
 
 
-def test_float64_passes_as_it_is():
-    for array in (LOSS, LOSS.T, LOSS[::2, 1:], np.zeros((0, 3))):
+def test_float64_and_arrays_of_other_libraries_stay_there():
+    for array in (LOSS, LOSS.T, LOSS[::2, 1:], np.zeros((0, 3)), strict.asarray(LOSS)):
         assert as_float64(array, "loss") is array
-    there = strict.asarray(LOSS)
-    assert as_float64(there, "loss") is there
-
-
-def test_arrays_of_other_libraries_stay_there():
     for dtype in (strict.float32, strict.int64):
         found = as_float64(strict.asarray(LOSS, dtype=dtype), "loss")
         assert found.dtype == strict.float64 and type(found) is type(strict.asarray(LOSS))
@@ -292,10 +264,8 @@ def test_what_is_not_there_is_nan_and_every_real_number_is_taken(there, wanted):
     ("there", "kind", "told"),
     [
         (None, TypeError, "loss holds an entry of type NoneType; allowed are real numbers"),
-        ({"a": 1}, TypeError, "loss holds an entry of type dict; allowed are real numbers"),
         ([1.0, 2j], TypeError, "loss holds complex numbers; allowed are real numbers"),
         (["1.0"], TypeError, "loss holds texts; allowed are real numbers"),
-        (np.array(["1.0"], dtype=object), TypeError, "loss holds an entry of type str; allowed are real numbers"),
         ([True, False], TypeError, "loss holds truth values; allowed are real numbers"),
         ([[1.0], [1.0, 2.0]], ValueError, "loss has rows of different lengths; allowed are arrays of one shape"),
         ([10**400], ValueError, "loss holds a number beyond the range of float64"),

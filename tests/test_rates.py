@@ -89,19 +89,25 @@ def test_coverage_of_the_interval(cv, falling, rho):
     assert abs(coverage - 0.95) < 4 * np.sqrt(0.95 * 0.05 / studies)
 
 
-@pytest.mark.parametrize(
-    ("values", "sizes", "word"),
-    [
-        (losses(np.random.default_rng(7), sizes=np.geomspace(1e3, 9e3, 6)), np.geomspace(1e3, 9e3, 6), "one decade"),
-        (losses(np.random.default_rng(7), sizes=N[[0, 3, 7]]), N[[0, 3, 7]], "at least 4"),
-    ],
-)
-def test_untrusted_fits_say_so_and_still_give_the_number(values, sizes, word):
-    result = rates.fit(values, over=sizes)
-    assert not result.trusted
-    assert word in " ".join(result.reasons)
-    assert "NOT TRUSTED" in str(result)
+@pytest.mark.parametrize(("sizes", "word"), [(np.geomspace(1e3, 9e3, 6), "one decade"), (N[[0, 3, 7]], "at least 4")])
+def test_untrusted_fits_say_so_and_still_give_the_number(sizes, word):
+    result = rates.fit(losses(np.random.default_rng(7), sizes=sizes), over=sizes)
+    assert not result.trusted and "NOT TRUSTED" in str(result) and word in " ".join(result.reasons)
     assert result.slope == pytest.approx(-0.5, abs=0.3)
+
+
+def test_a_window_is_inclusive_and_nothing_usable_is_nan_with_a_reason():
+    values = losses(np.random.default_rng(11))
+    result = rates.fit(values, over=N, window=(N[2], N[6]))
+    assert np.array_equal(result.sizes, N[2:7]) and result.slope == rates.fit(values[2:7], over=N[2:7]).slope
+    for empty in (np.zeros((8, 3)), np.full((8, 3), np.nan), np.empty((8, 0))):
+        result = rates.fit(empty, over=N)
+        assert np.isnan(result.slope) and not result.trusted
+    result = rates.fit(values, over=N, window=(1, 2))
+    assert np.isnan(result.slope) and "Only 0 sizes" in result.reasons[0]
+    one = rates.fit(values[:, :1], over=N)
+    assert np.isfinite(one.slope) and np.isnan(one.low) and not one.trusted
+    assert "nothing to compare" in rates.compare_laws(np.full((8, 3), np.nan), over=N).sentence
 
 
 @pytest.mark.parametrize(
@@ -118,14 +124,21 @@ def test_incomplete_replicates_are_refused_with_their_reason(bad, word):
     assert result.slope == pytest.approx(rates.fit(np.delete(values, 2, axis=1), over=N).slope)
 
 
-def test_nothing_usable_is_nan_with_a_reason():
-    for values in (np.zeros((8, 3)), np.full((8, 3), np.nan), np.empty((8, 0))):
-        result = rates.fit(values, over=N)
-        assert np.isnan(result.slope) and not result.trusted
-    result = rates.fit(losses(np.random.default_rng(9)), over=N, window=(1, 2))
-    assert np.isnan(result.slope) and "Only 0 sizes" in result.reasons[0]
-    one = rates.fit(losses(np.random.default_rng(10), replicates=1), over=N)
-    assert np.isfinite(one.slope) and np.isnan(one.low) and not one.trusted
+@pytest.mark.parametrize(
+    ("values", "over", "window"),
+    [
+        (np.ones((3, 2)), N, None),
+        (np.ones(8), N, None),
+        (np.ones((2, 2)), [10, 10], None),
+        (np.ones((2, 2)), [-1, 1], None),
+        (np.ones((8, 2)), N, (5, 1)),
+    ],
+)
+def test_unusable_input_raises(values, over, window):
+    with pytest.raises(ValueError, match="over|window"):
+        rates.fit(values, over=over, window=window)
+    with pytest.raises(ValueError, match="above 1"):
+        rates.compare_laws(np.ones((4, 2)), over=[0.5, 2, 4, 8])
 
 
 WIDE = np.geomspace(1e2, 1e5, 8)
@@ -168,12 +181,9 @@ def test_a_difference_and_a_table_of_fits_name_the_lines_that_bend():
     array = xr.DataArray([straight, floor], dims=("arm", "n", "replicate"), coords={"n": WIDE})
     table = rates.fit(array, over="n", draws=0)
     assert table["notes"].values.tolist() == ["", rates.fit(floor, over=WIDE, draws=0).bend]
-
-
-def test_rounding_is_no_bend_and_a_half_of_one_size_has_no_slope():
     exact = np.repeat(2 * WIDE[:, None] ** -0.5, 2, axis=1)
-    assert rates.fit(exact, over=WIDE, draws=0).bend == ""
-    sizes = np.array([10.0, 1000, 2000, 3000, 4000])
+    assert rates.fit(exact, over=WIDE, draws=0).bend == "", "rounding is no bend"
+    sizes = np.array([10.0, 1000, 2000, 3000, 4000])  # a half of one size has no slope
     values = (0.02 + 3 * sizes**-0.5)[:, None] * losses(np.random.default_rng(23), slope=0, sd=0.003, sizes=sizes)
     result = rates.fit(values, over=sizes, draws=0)
     assert result.bend == f"The line is bent: its local slopes go from {result.local[0]:.3f} to {result.local[-1]:.3f}."
@@ -277,28 +287,20 @@ def test_power_gives_designs_that_reach_the_half_width():
         _, _, low, high = rates.mean_interval(rates.replicate_slopes(np.log(n), logs))
         assert np.sqrt(np.mean(((high - low) / 2) ** 2)) == pytest.approx(design.half_width, rel=0.03)
         assert design.half_width <= 0.05
-    assert rates.power(1e-6, 1.0, most=100) == []
-    with pytest.raises(ValueError, match="half_width"):
-        rates.power(0, 1)
-    with pytest.raises(ValueError, match="at least 2 sizes"):
-        rates.power(0.1, 1, sizes=[1])
-
-
-def test_an_assurance_is_the_share_of_studies_whose_interval_is_short_enough():
-    """Of 4000 simulated studies; 4 standard errors either way, and one replicate less is not enough."""
-    wanted, sd = 0.15, 0.4
-    for assurance in (0.5, 0.9):
-        (design,) = rates.power(wanted, sd, sizes=[6], assurance=assurance)
-        logs = sd * np.random.default_rng(19).standard_normal((4000, 6, design.replicates))
-        short = [_half_widths(logs[..., :count]) <= wanted for count in (design.replicates, design.replicates - 1)]
+    for assurance in (0.5, 0.9):  # 4 standard errors either way, and one replicate less is not enough
+        (design,) = rates.power(0.15, 0.4, sizes=[6], assurance=assurance)
+        logs, shares = 0.4 * np.random.default_rng(19).standard_normal((4000, 6, design.replicates)), []
+        for count in (design.replicates, design.replicates - 1):
+            _, _, low, high = rates.mean_interval(
+                rates.replicate_slopes(np.log(np.geomspace(1e3, 1e5, 6)), logs[..., :count])
+            )
+            shares.append(np.mean((high - low) / 2 <= 0.15))
         error = 4 * np.sqrt(assurance * (1 - assurance) / 4000)
-        assert np.mean(short[0]) > assurance - error
-        assert np.mean(short[1]) < assurance + error
-
-
-def _half_widths(logs):
-    _, _, low, high = rates.mean_interval(rates.replicate_slopes(np.log(np.geomspace(1e3, 1e5, logs.shape[1])), logs))
-    return (high - low) / 2
+        assert shares[0] > assurance - error and shares[1] < assurance + error
+    assert rates.power(1e-6, 1.0, most=100) == []
+    for words, told in (({"half_width": 0}, "half_width"), ({"half_width": 0.1, "sizes": [1]}, "at least 2 sizes")):
+        with pytest.raises(ValueError, match=told):
+            rates.power(log_sd=1, **words)
 
 
 @pytest.mark.parametrize(("margin", "sizes", "replicates"), [(0.1, 5, 6), (0.05, 8, 12), (0.02, 4, 20)])

@@ -76,8 +76,6 @@ def fixed(**options):
     [
         ({"within": [-0.6, -0.4]}, "supported"),
         ({"at_most": -0.4}, "supported"),
-        ({"at_least": -0.6}, "supported"),
-        ({"within": [-0.3, -0.2]}, "not supported"),
         ({"at_most": -0.6}, "not supported"),
         ({"at_least": -0.4}, "not supported"),
     ],
@@ -114,6 +112,12 @@ def test_slopes_are_subtracted_replicate_by_replicate():
     x = np.log(N) - np.mean(np.log(N))
     by_hand = np.einsum("s,asr->ar", x / (x @ x), np.log(ds["L3"].values))
     assert verdict.estimate == pytest.approx(np.mean(by_hand[0] - by_hand[1]))
+    assert judged(dataset(), **TWO, equivalent=0.05).verdict == "not supported"
+    ds = dataset(slopes=(-0.5, -0.5))
+    near = judged(ds, **TWO, equivalent=0.05)  # its whole interval lies within the margin
+    assert near.verdict == "supported"
+    narrow = (near.ci_high - near.ci_low) / 4  # no difference seen is not equivalence
+    assert judged(ds, **TWO, equivalent=narrow).verdict == "inconclusive"
 
 
 def test_mean_difference_and_log_ratio_against_their_formulas():
@@ -151,15 +155,6 @@ def test_a_property_of_the_cell_has_no_monte_carlo_error():
         verdict = judged(dataset(), **claim | {"variable": "fisher_L3"}, within=region)
         assert verdict.verdict == "supported" and verdict.ci_low == pytest.approx(verdict.ci_high, abs=1e-12)
         assert "no Monte Carlo error" in verdict.why
-
-
-def test_an_equivalence_needs_its_whole_interval_within_the_margin():
-    ds = dataset(slopes=(-0.5, -0.5))
-    near = judged(ds, **TWO, equivalent=0.05)
-    assert near.verdict == "supported"
-    narrow = (near.ci_high - near.ci_low) / 4  # no difference seen is not equivalence
-    assert judged(ds, **TWO, equivalent=narrow).verdict == "inconclusive"
-    assert judged(dataset(), **TWO, equivalent=0.05).verdict == "not supported"
 
 
 def test_a_statement_about_every_case_has_a_bound_or_a_counterexample():
@@ -237,10 +232,6 @@ def test_a_slope_in_a_window_is_told_beside_that_over_all_sizes():
 # --- what stands in the way ------------------------------------------------------------------------------------------
 
 
-def nonsense(ds, claim):
-    return "nonsense"
-
-
 @pytest.mark.parametrize(
     ("claim", "told"),
     [
@@ -253,7 +244,7 @@ def nonsense(ds, claim):
         ({"kind": "function", "function": "no.such.module:f"}, "cannot be imported"),
         ({"kind": "function", "function": "math:pi"}, "is not callable"),
         ({"kind": "function", "function": "math:floor"}, "raised TypeError"),
-        ({"kind": "function", "function": f"{__name__}:nonsense"}, "returned a str"),
+        ({"kind": "function", "function": "operator:is_"}, "returned a bool"),
     ],
 )
 def test_without_a_number_there_is_no_verdict_but_a_reason(claim, told):
@@ -262,8 +253,7 @@ def test_without_a_number_there_is_no_verdict_but_a_reason(claim, told):
     assert told in verdict.why and math.isnan(verdict.estimate)
 
 
-@pytest.mark.parametrize("status", [-1, Status.RAISED, Status.NOT_FINITE, Status.WORKER_DIED])
-@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize(("status", "side"), [(-1, 0), (Status.RAISED, 0), (Status.WORKER_DIED, 1)])
 def test_a_missing_or_failed_replicate_makes_the_verdict_inconclusive_and_keeps_the_number(status, side):
     ds = dataset()
     ds["status"][side, 2, 3] = int(status)
@@ -276,11 +266,8 @@ def test_a_missing_or_failed_replicate_makes_the_verdict_inconclusive_and_keeps_
     assert judged(ds, **claim, at_most=0).estimate == judged(clean, **claim, at_most=0).estimate
     assert judged(ds, **SLOPE | {"arm": f"arm{1 - side}"}, at_most=0).verdict == "supported"
     assert "0 failed" in judged(ds, **claim, at_most=0, window=[10001, 1e9]).why
-    places = {"at": {"n": 10000}, "versus_at": {"n": 1000}}
-    assert (
-        f"1 of 20 runs {told}"
-        in judged(ds, **MEAN | {"kind": "difference", "arm": f"arm{side}"} | places, at_most=9).why
-    )
+    pair = MEAN | {"kind": "difference", "arm": f"arm{side}", "at": {"n": 10000}, "versus_at": {"n": 1000}}
+    assert f"1 of 20 runs {told}" in judged(ds, **pair, at_most=9).why
 
 
 @pytest.mark.parametrize(
@@ -305,14 +292,8 @@ def test_what_decides_nothing_says_why(claim, options, reason):
     assert math.isfinite(verdict.estimate)
 
 
-def test_a_printed_number_is_compared_with_the_papers_own_problem_alone():
-    claim = SLOPE | {"predicted": -0.5, "printed": True, "within": [-0.3, -0.2]}
-    words = [verdicts.judge(dataset(), study(claim, scale=s), "quick")[0].verdict for s in ("reduced", "paper")]
-    assert words == ["inconclusive", "not supported"]
-
-
-def test_three_replicates_may_decide_and_a_logarithm_of_nothing_does_not():
-    assert judged(dataset(sd=0.001, replicates=3), **SLOPE, at_most=1e9).verdict == "supported"
+def test_a_logarithm_of_nothing_decides_nothing():
+    assert judged(dataset(sd=0.001, replicates=3), **SLOPE, at_most=1e9).verdict == "supported"  # three may decide
     ds = dataset()
     ds["L3"][0, 0, 0] = 0.0
     told = judged(ds, **MEAN | {"kind": "log_ratio", "versus": "arm1"}, at_most=9)
@@ -339,7 +320,7 @@ def smallest(ds, claim):
     return Estimate(value, value, value, "smallest of all", exact=True)
 
 
-@pytest.mark.parametrize("kind", [float, np.float32, int, np.uint8, bool, object])
+@pytest.mark.parametrize("kind", [float, np.uint8, bool, object])
 def test_a_function_sees_no_value_of_a_failed_replicate(kind):
     ds = dataset()
     values = np.ones(ds["L3"].shape, dtype=bool)
@@ -402,12 +383,8 @@ def test_a_rate_of_the_argmin_is_open_where_the_search_has_not_settled(kind):
 def test_a_bound_from_above_of_a_density_needs_no_settled_search(name):
     ds, rule = searched([0, 0, 0]), SLOPE | {"variable": name}
     assert judged(ds, **rule, at_most=-0.1).verdict == "supported"
-    for other in (
-        rule | {"at_least": -9},
-        rule | {"within": [-9, -0.1]},
-        rule | {"at_most": -0.1, "variable": "D_to_bound"},
-    ):
-        assert judged(ds, **other).reason == "not settled"
+    bounds = ({"at_least": -9}, {"within": [-9, -0.1]}, {"at_most": -0.1, "variable": "D_to_bound"})
+    assert {judged(ds, **rule | other).reason for other in bounds} == {"not settled"}
     assert judged(ds, **TWO | {"variable": name}, at_most=-0.1).reason == "not settled"
 
 
@@ -423,29 +400,25 @@ def test_claims_of_other_presets_or_of_arms_that_one_leaves_out_are_not_judged()
     assert [claim.id for claim in verdicts.judged(made, "small")] == ["c1"]
 
 
-def test_a_run_that_is_not_the_papers_own_problem_says_so():
-    shown = {}
-    for scale in ("paper", "reduced", "stand-in"):
-        for rule in ({"at_most": 0}, {"at_least": 0}):
-            verdict = verdicts.judge(dataset(), study(SLOPE | rule, scale=scale), "quick")[0]
-            assert verdict.scale == scale
-            shown[scale, verdict.verdict] = verdict.wording
-    assert shown == {
-        ("paper", "supported"): "supported",
-        ("paper", "not supported"): "not supported",
-        ("reduced", "supported"): "supported at reduced scale",
-        ("reduced", "not supported"): "not shown at reduced scale",
-        ("stand-in", "supported"): "supported on a stand-in",
-        ("stand-in", "not supported"): "not shown on a stand-in",
-    }
-
-
-def test_the_scale_of_a_claim_goes_before_that_of_its_preset_and_of_its_study():
+@pytest.mark.parametrize(
+    ("scale", "at_most", "at_least"),
+    [
+        ("paper", "supported", "not supported"),
+        ("reduced", "supported at reduced scale", "not shown at reduced scale"),
+        ("stand-in", "supported on a stand-in", "not shown on a stand-in"),
+    ],
+)
+def test_a_run_that_is_not_the_papers_own_problem_says_so(scale, at_most, at_least):
+    for rule, wording in (({"at_most": 0}, at_most), ({"at_least": 0}, at_least)):
+        made = study(SLOPE | rule, SLOPE | rule | {"scale": "paper"}, scale=scale)  # the scale of a claim goes first
+        (first, second) = verdicts.judge(dataset(), made, "quick")
+        assert (first.scale, first.wording, second.scale) == (scale, wording, "paper")
+    printed = study(SLOPE | {"predicted": -0.5, "printed": True, "within": [-0.3, -0.2]}, scale=scale)
+    word = "not supported" if scale == "paper" else "inconclusive"
+    assert verdicts.judge(dataset(), printed, "quick")[0].verdict == word
     presets = {"paper": {"replicates": 10}, "big": {"replicates": 10, "scale": "stand-in"}}
-    made = study(SLOPE | {"at_most": 0}, SLOPE | {"at_most": 0, "scale": "paper"}, presets=presets)
-    scales = [[made.scale_of(name, claim) for name in ("quick", "paper", "big")] for claim in made.claims]
-    assert scales == [["reduced", "paper", "stand-in"], ["paper"] * 3]
-    assert study(SLOPE | {"at_most": 0}, scale="stand-in").scale_of("quick") == "stand-in"
+    made = study(SLOPE | {"at_most": 0}, presets=presets)
+    assert [made.scale_of(name) for name in ("quick", "paper", "big")] == ["reduced", "paper", "stand-in"]
 
 
 @settings(deadline=None)

@@ -18,9 +18,7 @@ def results(slopes=None, sizes=N, replicates=10, seed=0, sd=0.2):
     slope = np.array(list(slopes.values()))[:, None, None]
     loss = 150 * (n / 1000) ** slope * np.exp(sd * rng.standard_normal(shape))
     start = 12 * np.exp(0.05 * rng.standard_normal(shape)) * np.ones_like(loss)
-    policy = np.full(
-        shape[:2], "Least squares: 1 start(s) near the truth, radius 0.05; box |theta| <= 5.", dtype=object
-    )
+    policy = np.full(shape[:2], "Least squares: 1 start(s) near the truth, radius 0.05.", dtype=object)
     names = list(slopes)
     return xr.Dataset(
         {
@@ -36,12 +34,7 @@ def results(slopes=None, sizes=N, replicates=10, seed=0, sd=0.2):
             "start_policy": (dims[:2], policy),
         },
         coords={"arm": np.array(names, dtype=object), "n": np.asarray(sizes), "replicate": np.arange(replicates)}
-        | {
-            "arm_label": (
-                "arm",
-                np.array([f"{n.replace('-', ' gate, ')}, radius n^(-1/2)" for n in names], dtype=object),
-            )
-        },
+        | {"arm_label": ("arm", np.array([n.replace("-", " gate, ") for n in names], dtype=object))},
     )
 
 

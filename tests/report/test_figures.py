@@ -5,15 +5,12 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure as Canvas
-from matplotlib.image import imread
-from report_example import SLOPES, N, results, study_of
+from report_example import N, results, study_of
 
 import moestat
 from moestat import figures as own
 from moestat import rates as log_log
 from moestat.claims.evidence import Evidence
-from moestat.losses.rescore import rescore
-from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.report import figures, style
 from moestat.report.paired_figure import paired
 from moestat.study.spec import Figure
@@ -45,46 +42,24 @@ def slope_of(line):
     return (y[-1] - y[0]) / (x[-1] - x[0])
 
 
-# --- rates -----------------------------------------------------------------------------------------------------------
-
-
 def test_points_bars_and_lines_of_a_rate_panel(ds):
-    canvas, (facts,) = draw(ds, figure(PANEL), {"softmax-relu": -0.24, "sigmoid-relu": -0.24})
+    canvas, (facts, _) = draw(ds, figure(PANEL, PANEL), {"softmax-relu": -0.24, "sigmoid-relu": -0.24})
     axes = canvas.axes[0]
     arm = ds["L3"].sel(arm="softmax-relu", drop=True)
     fit = log_log.fit(arm, over="n")
     mean, _, low, high = log_log.mean_interval(np.log(arm.values))
     points = lines(axes, marker="o", linestyle="None", color=style.COLOURS[0])[0]
-    assert points.get_ydata() == pytest.approx(np.exp(mean))
-    assert points.get_xdata() == pytest.approx(N, rel=0.1)
-    bars = axes.collections[0].get_segments()
-    assert [bar[0, 1] for bar in bars] == pytest.approx(np.exp(low))
-    assert [bar[1, 1] for bar in bars] == pytest.approx(np.exp(high))
+    assert points.get_ydata() == pytest.approx(np.exp(mean)) and points.get_xdata() == pytest.approx(N, rel=0.1)
+    ends = np.array([bar[:, 1] for bar in axes.collections[0].get_segments()])
+    assert ends == pytest.approx(np.exp([low, high]).T)
     fitted = next(line for line in lines(axes, linestyle="-", color=style.COLOURS[0], marker="none"))
-    assert slope_of(fitted) == pytest.approx(fit.slope)
-    printed = lines(axes, linestyle="--", color=style.COLOURS[0])[0]
-    assert slope_of(printed) == pytest.approx(-0.24)
-    reference = lines(axes, color=style.REFERENCE)
-    assert len(lines(axes, linestyle="--")) == 1  # two arms share it
-    assert len(reference) == 1  # four arms share it
-    assert reference[0].get_ydata() == pytest.approx(ds["fisher_L3"][0].values)
-    assert len(lines(axes, linestyle=":")) == 4
-    half = (fit.high - fit.low) / 2
-    text = f"{fit.slope:.2f} \N{PLUS-MINUS SIGN} {half:.2f}".replace("-", "\N{MINUS SIGN}")
-    assert text in facts.entries[0].value.replace("\N{NO-BREAK SPACE}", " ")
-    assert facts.entries[0].value.endswith("(paper\N{NO-BREAK SPACE}-0.24)")
-
-
-def test_a_label_has_one_colour_in_all_panels_and_one_entry_of_the_one_legend(ds):
-    canvas, facts = draw(ds, figure(PANEL, PANEL | {"arms": ["sigmoid-linear"]}))
-    assert lines(canvas.axes[1], linestyle="None")[0].get_color() == style.COLOURS[3]
-    names = [text.get_text() for text in canvas.legends[0].get_texts()]
-    assert len(canvas.legends) == 1 and len(names) == len(SLOPES) + 2  # the Fisher line, the start
-    below = canvas.axes[1].get_legend().get_texts()
-    assert [text.get_text() for text in below] == [facts[1].entries[0].value], "the slope of the panel, without a name"
-
-
-# --- captions --------------------------------------------------------------------------------------------------------
+    (printed,) = lines(axes, linestyle="--")  # two arms share it
+    assert (slope_of(fitted), slope_of(printed)) == pytest.approx((fit.slope, -0.24))
+    (reference,) = lines(axes, color=style.REFERENCE)  # four arms share it
+    assert reference.get_ydata() == pytest.approx(ds["fisher_L3"][0].values)
+    text = f"{fit.slope:.2f} \N{PLUS-MINUS SIGN} {(fit.high - fit.low) / 2:.2f}".replace("-", "\N{MINUS SIGN}")
+    shown = facts.entries[0].value.replace("\N{NO-BREAK SPACE}", " ")
+    assert text in shown and shown.endswith("(paper -0.24)")
 
 
 def test_numbers_and_caption_say_what_is_not_to_be_trusted_and_on_how_many_runs_they_rest(ds):
@@ -101,33 +76,13 @@ def test_numbers_and_caption_say_what_is_not_to_be_trusted_and_on_how_many_runs_
     assert "In brackets: a slope that is not trusted" in caption and "*: the line is bent" in caption
 
 
-# --- lines, heat maps, functions -------------------------------------------------------------------------------------
-
-
 def curves():
     rng = np.random.default_rng(1)
-    steps, experts = np.arange(0, 401, 20), [4, 8, 16]
-    values = 0.5 + 0.4 * rng.random((2, 3, 10, len(steps)))
-    dims = ("arm", "experts", "replicate")
-    return xr.Dataset(
-        {
-            "accuracy": ((*dims, "step"), values),
-            "last": (dims, values[..., -1]),
-            "status": (dims, np.zeros(values.shape[:3], dtype=int)),
-        },
-        coords={"arm": ["mlp", "cnn"], "arm_label": ("arm", ["MLP", "CNN"]), "experts": experts}
-        | {"replicate": np.arange(10), "step": steps},
-    )
-
-
-def test_many_points_become_a_band_and_hue_names_the_lines():
-    ds = curves()
-    canvas = own.lines(ds, "accuracy", over="step", arms=["mlp"], hue="experts")
-    axes = canvas.axes[0]
-    assert [t.get_text() for t in canvas.legends[0].get_texts()] == ["experts = 4", "experts = 8", "experts = 16"]
-    expected = ds["accuracy"].sel(arm="mlp", experts=16).mean("replicate").values
-    assert lines(axes, color=style.COLOURS[2])[0].get_ydata() == pytest.approx(expected)
-    assert len(axes.collections) == 3
+    dims, steps = ("arm", "experts", "replicate"), np.arange(0, 401, 20)
+    values = xr.DataArray(0.5 + 0.4 * rng.random((2, 3, 10, len(steps))), dims=(*dims, "step"))
+    coords = {"arm": ["mlp", "cnn"], "experts": [4, 8, 16], "replicate": np.arange(10), "step": steps}
+    ds = xr.Dataset({"accuracy": values, "last": values[..., -1], "status": (dims, np.zeros((2, 3, 10), dtype=int))})
+    return ds.assign_coords(coords | {"arm_label": ("arm", ["MLP", "CNN"])})
 
 
 def test_a_logarithmic_axis_takes_geometric_means_and_has_no_place_for_zero():
@@ -142,12 +97,15 @@ def test_a_logarithmic_axis_takes_geometric_means_and_has_no_place_for_zero():
 
 
 def test_lines_over_text_and_truth_values():
-    ds = curves().isel(step=0).drop_vars("step")
+    ds = curves()
+    expected = ds["accuracy"].sel(arm="mlp", experts=16).mean("replicate").values
+    canvas = own.lines(ds, "accuracy", over="step", arms=["mlp"], hue="experts")
+    assert lines(canvas.axes[0], color=style.COLOURS[2])[0].get_ydata() == pytest.approx(expected)
+    ds = ds.isel(step=0).drop_vars("step")
     ds["kind"] = ("experts", ["few", "some", "many"])
     ds = ds.swap_dims(experts="kind")
     ds["hit"] = ds["last"] > 0
     canvas = own.lines(ds, "hit", over="kind", arms=["mlp"])
-    assert [t.get_text() for t in canvas.axes[0].get_xticklabels()] == ["few", "some", "many"]
     low = canvas.axes[0].collections[0].get_segments()[0][0, 1]
     assert low == pytest.approx(0.025 ** (1 / 10))  # the exact interval of 10 out of 10
     means = ds["last"].mean("replicate").values
@@ -155,43 +113,19 @@ def test_lines_over_text_and_truth_values():
     made |= {"options": {"within": {"last": [means.min(), means.max()]}}}
     evidence = Evidence(ds, own.study_for(ds), "quick")
     canvas, _ = figures.draw_evidence(evidence, Figure.model_validate(made))
-    first, second = (lines(canvas.axes[0], color=colour)[0] for colour in style.COLOURS[:2])
-    assert first.get_linestyle() == second.get_linestyle() == "None", "categories are not joined"
-    assert np.all(second.get_xdata() > first.get_xdata()), "equal values of two arms stand side by side"
     ends = np.array([s[:, 1] for part in canvas.axes[0].collections for s in part.get_segments()])
     assert (ends.min(), ends.max()) == pytest.approx((means.min(), means.max()))
 
 
-def test_heat_maps_share_their_scale_and_leave_out_what_is_missing():
-    ds = curves().isel(step=[0, 5, 10])
-    ds["accuracy"] = ds["accuracy"].where(ds["experts"] < 16)
-    canvas = own.heatmap(ds, "accuracy", x="experts", y="step")
-    maps = [axes.images[0] for axes in canvas.axes if axes.images]
-    expected = ds["accuracy"].mean("replicate").transpose("arm", "step", "experts").values
-    for image, mean in zip(maps, expected, strict=True):
-        assert np.ma.filled(image.get_array(), np.nan) == pytest.approx(mean, nan_ok=True)
-        assert image.get_clim() == pytest.approx((np.nanmin(expected), np.nanmax(expected)))
-    assert len(canvas.axes[0].texts) == 6
-
-
 def own_figure(ds, made, **options):
+    if "to" not in options:
+        return options["instead"]
     canvas = style.new_figure(3, 2)
-    canvas.subplots().plot([0, options["to"]], color=style.COLOURS[0])
+    canvas.subplots().plot([0, options["to"]])
     return canvas
 
 
-def broken_figure(ds, made):
-    raise KeyError("no such thing")
-
-
-def no_figure(ds, made):
-    return 1
-
-
-def test_a_function_draws_with_its_options(ds):
-    made = Figure(kind="function", function=f"{__name__}:own_figure", options={"to": 7})
-    canvas, facts = draw(ds, made)
-    assert canvas.axes[0].get_lines()[0].get_ydata()[1] == 7 and facts == []
+OWN = {"kind": "function", "function": f"{__name__}:own_figure"}
 
 
 @pytest.mark.parametrize(
@@ -201,30 +135,27 @@ def test_a_function_draws_with_its_options(ds):
         (figure({"variable": "L3", "arms": ["absent"]}), "None of its arms"),
         (figure({"variable": "L3"}, x="step"), "also runs over n"),
         (figure({"variable": "L3"}, kind="heatmap", x="n", y="step"), "no axis 'step'"),
-        (figure(kind="function", function=f"{__name__}:broken_figure"), "raised KeyError: 'no such thing'"),
-        (figure(kind="function", function=f"{__name__}:no_figure"), "returned a int"),
+        (figure(**OWN), "raised KeyError: 'instead'"),
+        (figure(**OWN, options={"instead": 1}), "returned a int"),
         (figure(kind="function", function="nowhere:f"), "cannot be imported"),
         (figure({"variable": "L3", "note": "{absent:.2f}"}), "no variable 'absent'"),
     ],
 )
-def test_what_cannot_be_drawn_says_why(ds, made, told):
+def test_a_function_draws_with_its_options_and_what_cannot_be_drawn_says_why(ds, made, told):
+    canvas, facts = draw(ds, figure(**OWN, options={"to": 7}))
+    assert canvas.axes[0].get_lines()[0].get_ydata()[1] == 7 and facts == []
     with pytest.raises(figures.FigureError, match=told):
         draw(ds, made)
 
 
-def test_a_figure_saved_in_a_notebook_has_fonts_that_journals_take_and_enough_dots(tmp_path):
-    canvas = own.rates(results(), "L3")
-    canvas.savefig(tmp_path / "figure.pdf")
-    canvas.savefig(tmp_path / "figure.png")
-    assert b"/Type3" not in (tmp_path / "figure.pdf").read_bytes()
-    assert imread(tmp_path / "figure.png").shape[1] == pytest.approx(style.ONE_COLUMN * 300, abs=1)
-
-
-# --- panels at points of their own -----------------------------------------------------------------------------------
-
-
-def test_each_panel_stands_at_its_own_point_the_first_that_was_run():
-    ds = curves()
+def test_heat_maps_share_their_scale_and_each_panel_stands_at_its_own_point_the_first_that_was_run():
+    ds = curves().isel(step=[0, 5, 10])
+    ds["accuracy"] = ds["accuracy"].where(ds["experts"] < 16)
+    maps = [axes.images[0] for axes in own.heatmap(ds, "accuracy", x="experts", y="step").axes if axes.images]
+    expected = ds["accuracy"].mean("replicate").transpose("arm", "step", "experts").values
+    for image, mean in zip(maps, expected, strict=True):
+        assert np.ma.filled(image.get_array(), np.nan) == pytest.approx(mean, nan_ok=True)
+        assert image.get_clim() == pytest.approx((np.nanmin(expected), np.nanmax(expected)))
     panels = [
         {"variable": "last", "arms": ["mlp"], "note": "run {replicate}: {last:.3f}", "at": {"replicate": r}}
         for r in (0, 12)
@@ -242,40 +173,20 @@ def test_each_panel_stands_at_its_own_point_the_first_that_was_run():
     assert f"run 0: {np.nanmean(first):.3f}" in maps[0].get_title(loc="left")
 
 
-# --- any dataset -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def losses():
-    truth = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])
-    sizes = [100, 400, 1600, 6400]
-    noise = np.random.default_rng(0).normal(size=(4, 6, 2, 5)) * [0.1, 0.1, 0.1, 0.1, 0.01]
-    fitted = truth + noise / np.sqrt(sizes)[:, None, None, None]
-    return rescore(fitted, truth, n=sizes, model=SoftmaxGaussian(1))
-
-
-def test_losses_of_ones_own_fits_are_drawn_and_saved(losses, tmp_path):
-    plain = own.rates(losses, "D1", over="n")
-    plain.savefig(tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 5000
-    slope = log_log.fit(losses["D1"], over="n").slope
-    (shown,) = [text.get_text() for text in plain.legends[0].get_texts()]
-    assert f"{slope:.2f}".replace("-", "\N{MINUS SIGN}") in shown
-
-
-def test_a_panel_is_drawn_onto_axes_of_ones_own(losses):
+def test_losses_of_ones_own_are_drawn_onto_axes_of_ones_own_and_saved(tmp_path):
     mine = xr.Dataset({"error": (("arm", "m"), [[1, 0.5, 0.25, 0.1], [2, 1, 0.9, 0.5]])}, {"m": [10, 20, 40, 160]})
-    before = dict(matplotlib.rcParams)
-    canvas = Canvas()
+    before, canvas = dict(matplotlib.rcParams), Canvas()
     left, right = canvas.subplots(1, 2)
-    assert own.rates(losses, "D1", ax=left, title="Mine") is canvas
+    assert own.rates(results(), "L3", ax=left, title="Mine") is canvas
     own.rates(mine.assign_coords(arm=["first", "second"]), "error", over="m", ax=right, ylabel="error of mine")
     assert left.get_xlabel() == "n" and left.get_title(loc="left") == "Mine" and right.get_xlabel() == "m"
     names = [text.get_text().split(":")[0] for text in right.get_legend().get_texts()]
     assert names == ["first", "second"] and right.get_ylabel() == "error of mine"
+    canvas = own.rates(results(), "L3")
+    canvas.savefig(tmp_path / "figure.pdf")
+    assert b"/Type3" not in (tmp_path / "figure.pdf").read_bytes(), "fonts that journals take"
     assert dict(matplotlib.rcParams) == before
-    lined = own.lines(mine, "error", over="m")
-    assert len(lined.axes) == 1
+    assert len(own.lines(mine, "error", over="m").axes) == 1
 
 
 @pytest.mark.parametrize(
@@ -290,9 +201,10 @@ def test_a_panel_is_drawn_onto_axes_of_ones_own(losses):
         (lambda ds: own.rates(ds, "D1", windw=(1, 2)), "no option 'windw'; did you mean 'window'"),
     ],
 )
-def test_what_cannot_be_drawn_is_told_in_words(losses, call, sentence):
+def test_what_cannot_be_drawn_is_told_in_words(call, sentence):
+    one = results()["L3"].isel(arm=0, drop=True)
     with pytest.raises(own.FigureError, match=sentence):
-        call(losses)
+        call(xr.Dataset({"D1": one}))
 
 
 def test_the_package_shows_what_it_has():
@@ -302,36 +214,19 @@ def test_the_package_shows_what_it_has():
         _ = moestat.lod
 
 
-# --- paired comparisons ----------------------------------------------------------------------------------------------
-
-
-FIGURE = Figure(kind="function", title="t", x="step", xlabel="step", logx=False, logy=False)
-OPTIONS = {"variables": {"loss": "bits"}, "baseline": "a", "others": ["b"]}
-
-
-def pairs():
-    rng = np.random.default_rng(0)
-    base = 5 + rng.random((3, 6))  # the replicates differ much more than the arms
-    loss = np.stack([base, base * 1.1 + 0.001 * rng.random((3, 6))])
-    loss[1, 0, 2] = np.nan
-    of_values = {"valid_range": [4.0, np.inf]}  # no difference lies in it
-    array = (("arm", "step", "replicate"), loss, of_values)
-    return xr.Dataset({"loss": array}, coords={"arm": ["a", "b"], "step": [0, 10, 20]})
-
-
-def right(canvas):
-    """Return the line of the panel on the right, and the lengths of its bars."""
-    (container,) = canvas.axes[1].containers
-    _, _, (bars,) = container
-    line = canvas.axes[1].get_lines()[0]
-    return line.get_ydata(), np.array([np.ptp(segment[:, 1]) for segment in bars.get_segments()])
-
-
 @pytest.mark.parametrize("ratio", [False, True])
 def test_differences_are_taken_replicate_by_replicate(ratio):
-    ds = pairs()
-    a, b = ds["loss"].values
+    rng = np.random.default_rng(0)
+    a = 5 + rng.random((3, 6))  # the replicates differ much more than the arms
+    b = a * 1.1 + 0.001 * rng.random((3, 6))
+    b[0, 2] = np.nan
+    of_values = {"valid_range": [4.0, np.inf]}  # no difference lies in it
+    array = (("arm", "step", "replicate"), np.stack([a, b]), of_values)
+    ds = xr.Dataset({"loss": array}, coords={"arm": ["a", "b"], "step": [0, 10, 20]})
     wanted = np.exp(np.nanmean(np.log(b / a), axis=1)) if ratio else np.nanmean(b - a, axis=1)
-    mean, bars = right(paired(ds, FIGURE, **OPTIONS, ratio=ratio, region=[-10.0, 0.05]))
-    np.testing.assert_allclose(mean, wanted, rtol=1e-12)
-    assert (bars < 0.2).all(), "the part that the pairs share should be gone"
+    made = Figure(kind="function", title="t", x="step", xlabel="step", logx=False, logy=False)
+    how = {"variables": {"loss": "bits"}, "baseline": "a", "others": ["b"], "region": [-10.0, 0.05]}
+    panel = paired(ds, made, **how, ratio=ratio).axes[1]
+    np.testing.assert_allclose(panel.get_lines()[0].get_ydata(), wanted, rtol=1e-12)
+    bars = panel.containers[0][2][0].get_segments()
+    assert all(np.ptp(bar[:, 1]) < 0.2 for bar in bars), "the part that the pairs share should be gone"

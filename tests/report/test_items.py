@@ -9,33 +9,18 @@ from moestat.report import items
 from moestat.report.items import Part
 from moestat.study.contents import Paper
 
-PAPER = Paper.model_validate(
-    {
-        "name": "toy",
-        "key": "T",
-        "title": "A toy",
-        "problem": "None.",
-        "items": [
-            {"name": "Theorem 1", "says": "W*_i has the rate n^(-1/2)."},
-            {"name": "Figure 2", "says": "A picture."},
-            {"name": "Table 3", "says": "Settings.", "unchecked": "Nothing is stated."},
-        ],
-    }
-)
+ITEMS = [
+    {"name": "Theorem 1", "says": "W*_i has the rate n^(-1/2)."},
+    {"name": "Figure 2", "says": "A picture."},
+    {"name": "Table 3", "says": "Settings.", "unchecked": "Nothing is stated."},
+]
+PAPER = Paper.model_validate({"name": "toy", "key": "T", "title": "A toy", "problem": "None.", "items": ITEMS})
 
 
 def row(claim, source, verdict, bearing="for", group="", scale="paper"):
     wording = verdict if scale == "paper" else f"{verdict} at reduced scale"
-    return {
-        "study": "toy",
-        "claim": claim,
-        "source": source,
-        "bearing": bearing,
-        "group": group or claim,
-        "verdict": verdict,
-        "wording": wording,
-        "scale": scale,
-    }
+    made = {"study": "toy", "claim": claim, "source": source, "bearing": bearing, "group": group or claim}
+    return made | {"verdict": verdict, "wording": wording, "scale": scale}
 
 
 ROWS = [
@@ -99,14 +84,9 @@ def test_the_items_of_papers_in_the_terminal_and_as_a_page(tmp_path, capsys):
     ("verdicts", "word"),
     [
         (["supported", "not supported"], "mixed"),
-        (["no counterexample", "not supported"], "mixed"),
-        (["no counterexample", "refuted"], "refuted"),
         (["no counterexample", "refuted", "inconclusive", "not run"], "refuted"),
-        (["supported", "inconclusive"], "inconclusive"),
-        (["refuted", "inconclusive"], "refuted"),
         (["not supported", "inconclusive"], "inconclusive"),
         (["supported", "not run"], "inconclusive"),
-        (["refuted", "not run"], "refuted"),
         (["supported", "refuted", "not run"], "mixed"),
         (["not run", "not run"], "not run"),
         (["supported", "no counterexample"], "no counterexample"),

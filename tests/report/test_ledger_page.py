@@ -5,7 +5,7 @@ import re
 
 import pytest
 import xarray as xr
-from machine import inside, undrawn, write_study
+from machine import inside, said, undrawn, write_study
 
 from moestat.study import load
 
@@ -28,14 +28,12 @@ def outputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "studies").mkdir()
     grid = "n = [10, 20, 40, 80, 160]"
-    ran = write_study(folder / "studies", name="ran", grid=grid)
-    ran.write_text(ran.read_text() + CLAIM)
+    ran = write_study(folder / "studies", name="ran", grid=grid, more=CLAIM)
     quick_only = write_study(folder / "studies", name="quick_only", grid=grid, seed=8)
     write_study(folder / "studies", name="waits").write_text(quick_only.read_text().replace('"none"', '"other"'))
     for study, *words in ((ran,), (ran, "--preset", "paper"), (quick_only, "--set", "shift=0.5")):
         with undrawn():
-            code, _, err = inside(study, *words, "--jobs", 1, "--quiet", "--out", folder / "out")
-        assert code == 0, err
+            said(study, *words, "--jobs", 1, "--quiet", "--out", folder / "out")
     return folder
 
 
@@ -71,8 +69,7 @@ def test_write_belongs_to_claims_and_wants_a_form_that_it_knows(tmp_path):
 def test_the_html_page_holds_every_claim_and_loads_nothing(outputs, monkeypatch):
     monkeypatch.setattr(load, "study_folders", lambda: [outputs / "studies"])
     file, data = outputs / "ledger.html", outputs / "ledger.csv"
-    code, _, err = inside("--claims", "--out", outputs / "out", "--write", file, "--write", data)
-    assert code == 0, err
+    said("--claims", "--out", outputs / "out", "--write", file, "--write", data)
     text = file.read_text(encoding="utf-8")
     assert not re.search(r'src="|href="[^#]', text), "it loads nothing"
     found = {row[0]: row[1] for row in re.findall(r'<tr id="([^"]*)"(.*?)</tr>', text, re.DOTALL)}
@@ -93,15 +90,8 @@ def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch)
     assert code == 0, err
     with open(outputs / "out" / "ran" / "paper" / "claims.csv", newline="", encoding="utf-8") as stream:
         row = next(row for row in csv.DictReader(stream) if row["claim"] == "mean-rate")
-    flat = " ".join(out.split())
-    for text in (
-        row["statement"],
-        row["source"],
-        row["wording"],
-        "preset paper",
-        str(outputs / "out" / "ran" / "paper"),
-    ):
-        assert text in flat
+    flat, place = " ".join(out.split()), str(outputs / "out" / "ran" / "paper")
+    assert all(text in flat for text in (row["statement"], row["source"], row["wording"], "preset paper", place))
     assert "also run preset quick" in flat and "the slope of log error against log n, arm mean" in flat
     assert out.rstrip().endswith(f"python -m moestat.study ran --preset paper --out {outputs / 'out'}")
     path = outputs / "studies" / "ran.py"

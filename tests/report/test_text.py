@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from matplotlib.mathtext import MathTextParser
 from rich.console import Console
 
-from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.report import csv_text, tables, text, views, write
 from moestat.report.views import Shown
@@ -51,42 +50,22 @@ def test_latex_leaves_no_special_character_alone_and_mathtext_can_be_drawn(words
         MathTextParser("path").parse(shown)
 
 
-@pytest.fixture
-def shown(ds, study):
+def test_tables_lose_no_row_in_html_latex_and_a_terminal(ds, study):
     ds["status"][1, 2, 3] = 8
     ds["message"][1, 2, 3] = "ValueError: a_1 & <b>"
-    made = dict(views.frames({name: getattr(tables, name)(Evidence(ds, study, "quick")) for name in write.ALL}))
-    return made | {"claims": views.claims(tables.claims(verdicts.judge(ds, study, "quick")))}
-
-
-def test_every_table_has_every_row_in_html_and_latex(shown):
-    assert set(shown) == {"rates", "summaries", "statuses", "failures", "diagnostics", "claims"}
+    evidence = Evidence(ds.drop_vars("arm_label"), study, "quick")
+    shown = dict(views.frames({name: getattr(tables, name)(evidence) for name in write.ALL}))
     for table in shown.values():
-        assert all(isinstance(cell, str) for cell in table.to_numpy().ravel())
         html, tex = str(views.html(table)), views.latex(table, label="tab:x")
         assert html.count('scope="row"') == len(table) and html.count('scope="col"') == table.shape[1]
         rows = [line for line in tex.splitlines() if len(re.findall(r"(?<!\\)&", line)) == table.shape[1] - 1]
-        heads = 2 * tex.count(r"\begin{longtable}")
-        assert len(rows) == len(table) + heads and "<b>" not in html.replace("<b>&", "")
+        assert len(rows) == len(table) + 2 * tex.count(r"\begin{longtable}")
     assert r"a\_1 \& $<$b$>$" in views.latex(shown["failures"])
-
-
-def printed(renderable, width):
-    console = Console(file=io.StringIO(), width=width)
-    console.print(renderable)
+    whole, console = views.rates(tables.rates(evidence)), Console(file=io.StringIO(), width=80)
+    console.print(Shown(whole, spare=("bound", *write.NOT_IN_PAPER)))
     said = console.file.getvalue()
-    assert max(map(len, said.splitlines())) <= width
-    return said
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_terminal_loses_no_number_and_no_name(ds, study, width):
-    ds["status"][1, 2, 3] = 8
-    whole = views.rates(tables.rates(Evidence(ds.drop_vars("arm_label"), study, "quick")))
-    table = whole.drop(columns=["bound", *write.NOT_IN_PAPER], errors="ignore")
-    said = printed(Shown(whole, spare=("bound", *write.NOT_IN_PAPER)), width)
-    assert all(cell in said for cell in table.to_numpy().ravel())
-    assert all(heading in said for heading in table.index)
+    cells = whole.drop(columns=["bound", *write.NOT_IN_PAPER], errors="ignore").to_numpy().ravel()
+    assert max(map(len, said.splitlines())) <= 80 and all(cell in said for cell in (*cells, *whole.index))
     assert "\N{DAGGER} not trusted: 1 of 10 replicates are incomplete" in " ".join(said.split())
 
 
@@ -94,11 +73,9 @@ def test_a_terminal_loses_no_number_and_no_name(ds, study, width):
     ("cell", "written"),
     [
         ("=1+1", "'=1+1"),
-        ("-1/2", "'-1/2"),
         ("-0.5", "-0.5"),
         ("'quoted'", "'quoted'"),
         ("'=x", "''=x"),
-        ("", ""),
     ],
 )
 def test_a_text_that_begins_as_a_formula_is_escaped_and_comes_back(tmp_path, cell, written):

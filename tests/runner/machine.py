@@ -79,6 +79,28 @@ def inside(*words: object) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
+def said(*words: object) -> str:
+    """Run the command line in this process, where it must succeed; return stdout in one line."""
+    code, out, err = inside(*words)
+    assert code == 0, err
+    return " ".join(out.split())
+
+
+def run(study: Path, out: Path, *words: object, jobs: int = 1) -> tuple[int, str, str]:
+    """Run a study without a report."""
+    return inside(study, "--out", out, "--jobs", jobs, "--no-report", *words)
+
+
+def own(folder: Path, name: str, body: str, head: str = "") -> str:
+    """Write an experiment that runs the toy one after some lines of its own; return its name."""
+    lines = "\n".join("    " + line for line in body.splitlines())
+    (folder / f"{name}.py").write_text(
+        f"import os, sys, time, signal, xarray\nimport toy\nfrom toy import Settings\n{head}\n"
+        f"def run(cell, replicates, *, device):\n{lines}\n    return toy.run(cell, replicates, device=device)\n"
+    )
+    return name
+
+
 @contextlib.contextmanager
 def undrawn() -> Iterator[None]:
     """Let reports of this process have no pictures: those take a second each."""

@@ -3,64 +3,53 @@
 from __future__ import annotations
 
 import pytest
-from machine import HERE, inside
+from machine import inside, own, write_study
 
 from moestat.errors import InputError
 from moestat.runner import needs
+from moestat.runner.run import InterruptedRunError
 
 
-def studies(folder, **expected):
-    """Write toy studies of a paper of their own, with what their presets state."""
-    (folder / "studies").mkdir()
-    text = (HERE / "toy_study.py").read_text().replace('paper="none"', 'paper="mine"')
-    for name, words in expected.items():
-        path = folder / "studies" / f"{name}.py"
-        path.write_text(text.replace('preset("quick"', f'preset("quick", expected="{words}"'))
-        (folder / "toy.py").write_text((HERE / "toy.py").read_text())
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Two studies of a paper of their own, of which one states how long it takes, and one that needs a GPU."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "studies").mkdir()
+    own(tmp_path, "gpu_toy", "", 'DEVICES = ("cuda",)')
+    for name, more in (("one", {"replicates": '1, expected="about 2 minutes"'}), ("two", {}), ("gpu", GPU)):
+        path = write_study(tmp_path / "studies", name=name, **more)
+        path.write_text(path.read_text().replace('paper="none"', 'paper="mine"'))
+    return tmp_path / "out"
+
+
+GPU = {"experiment": "gpu_toy"}
+ALL = ("--all", "--paper", "mine", "--jobs", 1, "--no-report")
 
 
 def test_nothing_runs_before_what_it_reads():
-    table = {"a": ["c"], "b": [], "c": ["b", "elsewhere"]}
-    assert needs.ordered(table) == ["b", "c", "a"]
+    assert needs.ordered({"a": ["c"], "b": [], "c": ["b", "elsewhere"]}) == ["b", "c", "a"]
     with pytest.raises(InputError, match="circle"):
         needs.ordered({"a": ["b"], "b": ["a"]})
 
 
-def test_progress_over_studies(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    studies(tmp_path, one="about 2 minutes", gpu="", two="")
-    path = tmp_path / "studies" / "gpu.py"
-    path.write_text(path.read_text().replace('"toy"', '"gpu_toy"'))
-    (tmp_path / "studies" / "gpu_toy.py").write_text('from toy import Settings, run\n\nDEVICES = ("cuda",)\n')
-    monkeypatch.setattr("moestat.arrays.resolve_device", lambda asked: "cpu" if asked == "cpu" else no_gpu())
-    words = ("--all", "--paper", "mine", "--jobs", 1, "--out", tmp_path / "out", "--no-report")
-    code, out, err = inside(*words)
+def test_every_study_in_turn_but_those_that_cannot_be_run_here(written, monkeypatch):
+    def resolved(asked):
+        if asked != "cpu":
+            raise ValueError("there is no GPU")
+        return asked
+
+    monkeypatch.setattr("moestat.arrays.resolve_device", resolved)
+    code, _, err = inside(*ALL, "--out", written)
     assert code == 0, err
     lines = [line for line in err.splitlines() if line.startswith("[")]
     assert lines == ["[1 of 2] one/quick: about 2 minutes", "[2 of 2] two/quick: time not stated"]
     assert "gpu was left out: it computes on a GPU" in err and "study gpu --preset quick --out" in err
-
-
-def no_gpu():
-    raise ValueError("there is no GPU")
-
-
-def test_an_interruption_says_how_far_it_is(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    studies(tmp_path, one="about 1 s", two="about 2 s")
+    code, _, err = inside(*ALL, "--preset", "papre")
+    assert code == 2 and "one was left out: it has no preset 'papre'; it has quick" in err
 
     def interrupted(request, report):
-        from moestat.runner.run import InterruptedRunError
-
         raise InterruptedRunError("interrupted")
 
     monkeypatch.setattr("moestat.runner.run.run", interrupted)
-    code, _, err = inside("--all", "--paper", "mine", "--out", tmp_path / "out")
+    code, _, err = inside(*ALL, "--out", written)
     assert code == 130 and "0 of 2 studies are done, and the same command goes on" in err
-
-
-def test_a_preset_that_no_study_has_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    studies(tmp_path, one="about 1 s")
-    code, _, err = inside("--all", "--paper", "mine", "--preset", "papre")
-    assert code == 2 and "one was left out: it has no preset 'papre'; it has quick" in err

@@ -9,12 +9,13 @@ import copy
 import functools
 import math
 import os
+import subprocess
 import sys
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from machine import inside, write_study
+from machine import command, environment, inside, results, write_study
 
 from moestat import extras
 from moestat.study import load
@@ -124,7 +125,6 @@ def test_a_wrong_command_line_is_a_sentence(mutant, words):
     ("path", "value", "told"),
     [
         ("sed", 7, "sed is an unknown key; did you mean 'seed'? allowed here are title,"),
-        ("claims.0.kind", "slop", "claim 'c': kind is 'slop'; did you mean 'slope'? allowed are 'slope', 'slope_"),
         ("arms.1.settings.kind", "mode", "arms[1].settings.kind ('median') is 'mode'; allowed are 'mean' or 'median'"),
         ("settings.experts", True, "settings.experts is True: a truth value is no number; allowed are whole numbers"),
         ("settings.n", 5, "settings.n is 5, which never counts: the grid replaces it by n = 10, 40; allowed is one of"),
@@ -140,6 +140,7 @@ def test_the_sentence_names_place_fault_and_remedy(mutant, path, value, told):
     ("option", "value", "told"),
     [
         ("--preset", "papper", "there is no preset 'papper'; did you mean 'paper'? allowed are quick, paper"),
+        ("--timeout", "nan", "--timeout"),
         ("--set", "shfit=1", "--set shfit: the setting is an unknown key; did you mean 'shift'?"),
         ("--set", "n=[5,5]", "--set n: the axis n of the grid has a value twice: [5, 5]"),
         ("--set", "shift", "--set is 'shift'; allowed is KEY=VALUE"),
@@ -189,3 +190,49 @@ def test_cuda_without_a_gpu_says_so_and_names_the_extra(mutant, monkeypatch):
     code, _, err = inside(write_study(mutant.parent), "--device", "cuda", "--out", mutant.parent / "out")
     assert code == 2 and "needs CuPy" in err and f"{extras.command('cuda13')} (or cuda12)" in err
     assert not (mutant.parent / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda text: "x = " + "[" * 50_000 + "]" * 50_000 + "\n" + text, "the file is not valid Python"),
+        (lambda text: "a" + ".a" * 50_000 + "\n" + text, "study.py"),
+        (lambda text: text.replace("a textbook", "a\\u0000b", 1), "source holds a NUL character"),
+        (lambda text: text + 'study.figure("a")\nstudy.figure("figure")\n', "allowed are different names"),
+    ],
+)
+def test_a_study_file_that_cannot_be_is_one_sentence(tmp_path, change, told):
+    study = write_study(tmp_path)
+    study.write_text(change(study.read_text()))
+    code, _, err = inside(study, "--dry-run")
+    assert code == 2 and told in err and len(err.splitlines()) == 1
+
+
+def test_a_mark_before_the_text_is_passed_over(tmp_path):
+    study = write_study(tmp_path)
+    study.write_bytes(b"\xef\xbb\xbf" + study.read_bytes())
+    assert inside(study, "--dry-run")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["..", ".hidden", "x "])
+def test_a_study_file_whose_name_is_no_folder_is_refused(tmp_path, name):
+    study = write_study(tmp_path, name=name)
+    code, _, err = inside(study, "--out", tmp_path / "out" / "below", "--jobs", 1)
+    assert code == 2 and "the name of a study file" in err and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("how", ["ascii", "closed"])
+def test_a_terminal_without_letters_or_without_streams_is_no_reason_to_stop(tmp_path, how):
+    study = write_study(tmp_path, replicates=1)
+    study.write_text(study.read_text().replace("The mean of", "Möbius 😀"))
+    words = command(study, "--out", tmp_path, "--jobs", 1, "--no-report")
+    if how == "closed":
+        words = ["sh", "-c", 'exec "$@" 2>&- >&-', "sh", *words]
+    run = subprocess.run(words, env=environment(PYTHONIOENCODING="ascii"), capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert results(tmp_path)["status"].size == 4
+    if how == "ascii":
+        (tmp_path / "studies").mkdir()
+        study.rename(tmp_path / "studies/study.py")
+        ascii = {"env": environment(PYTHONIOENCODING="ascii"), "cwd": tmp_path}
+        assert b"M\\xf6bius" in subprocess.run(command("--list"), **ascii, capture_output=True).stdout

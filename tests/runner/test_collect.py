@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 
 import numpy as np
 import pytest
-from machine import inside, results, shards, write_study
+from machine import inside, own, results, shards, write_study
 
 from moestat.runner import origin
 
@@ -58,10 +59,7 @@ def test_the_shape_of_the_results(tmp_path):
     assert found["theory"].dims == found["policy"].dims == ("arm", "n", "experts", "kind")
     assert found["arm_label"].values.tolist() == ["mean", "The middle"]
     assert found["kind"].values.tolist() == ["mean", "median"] and found["n"].values.tolist() == [10, 40]
-    assert (
-        found["policy"].sel(kind="median").values.tolist() == [[["the median"] * 2] * 2] * 2
-        or (found["policy"].sel(kind="median") == "the median").all()
-    )
+    assert (found["policy"].sel(kind="median") == "the median").all()
     assert found["status"].dtype == np.int64 and found["iterations"].dtype == np.int64
     centre = found["centre"].sel(experts=2, expert=2)
     assert np.isnan(centre).all(), "an expert that a cell does not have is a gap"
@@ -99,9 +97,8 @@ def test_what_is_missing_is_a_gap_and_said(tmp_path):
 
 
 def test_truth_values_with_gaps_are_still_known_as_truth_values(collected):
-    code, err, found = collected(
-        'if s.n == 10:\n    data["flag"] = ("replicate", [r % 2 == 0 for r in replicates])', replicates=3
-    )
+    body = 'if s.n == 10:\n    data["flag"] = ("replicate", [r % 2 == 0 for r in replicates])'
+    code, err, found = collected(body, replicates=3)
     assert code == 0, err
     assert found["flag"].dtype == float and found["flag"].attrs["binary"] == 1
     assert found["flag"].sel(arm="mean", n=10).values.tolist() == [1, 0, 1] and np.isnan(found["flag"].sel(n=40)).all()
@@ -125,24 +122,15 @@ def test_a_property_of_the_cell_must_not_depend_on_the_block(collected, line):
     code, err, _ = collected(line, replicates=4, block=2)
     assert code == 1 and "'line' of arm mean, n = 10 differs between the shards" in err
     assert collected(line, replicates=4, block=4)[0] == 0
-
-
-def test_a_variable_with_two_shapes_is_refused(collected):
-    body = 'data["line"] = ("replicate", np.zeros(size)) if s.n == 10 else 1.0'
-    code, err, _ = collected(body, replicates=2)
+    code, err, _ = collected('data["line"] = ("replicate", np.zeros(size)) if s.n == 10 else 1.0', replicates=2)
     assert code == 1 and "the variable 'line' has other dimensions" in err
 
 
 def test_a_computation_that_is_not_repeatable_is_noticed(tmp_path):
     """Two runs that overlap, with numbers that come from the clock: the first shard counts, and it is said."""
-    (tmp_path / "clock.py").write_text(
-        "import time\nimport xarray\nfrom toy import Settings\n"
-        "def run(cell, replicates, *, device):\n"
-        "    zeros, now = [0] * len(replicates), [time.perf_counter()] * len(replicates)\n"
-        "    data = {'status': ('replicate', zeros), 'now': ('replicate', now)}\n"
-        "    return xarray.Dataset(data, coords={'replicate': list(replicates)})\n"
-    )
-    study = write_study(tmp_path, experiment="clock", replicates=2, block=2)
+    now = "values = [time.perf_counter()] * len(replicates)\n"
+    now += "return toy.run(cell, replicates, device=device).assign(now=('replicate', values))"
+    study = write_study(tmp_path, experiment=own(tmp_path, "clock", now), replicates=2, block=2)
     for out, block in ((tmp_path, 2), (tmp_path / "other", 1)):
         assert inside(study, "--out", out, "--jobs", 1, "--block", block, "--no-report", "--quiet")[0] == 0
     for path in shards(tmp_path / "other"):
@@ -159,59 +147,40 @@ def test_a_claim_about_a_variable_that_the_results_do_not_hold_is_told_at_the_en
     last = err.strip().splitlines()[-1]
     assert code == 1 and "hold no variable 'eror' of the claim 'mean-rate'; did you mean 'error'" in last
     assert "The results are kept" in last
-    code, out, err = inside("report", write_study(tmp_path, grid="n = [10, 20, 40, 80, 160]"), "--out", tmp_path)
-    assert code == 0 and "eror" not in out, err
-
-
-# --- labels that machines round differently ------------------------------------------------------------------------
-
-
-GRIDS = """\
-import numpy as np
-import xarray as xr
-from moestat.experiment import SettingsModel
-
-class Settings(SettingsModel):
-    n: int = 1
-    kind: str = "mean"
-
-def run(cell, replicates, *, device):
-    r = np.array(replicates, dtype=float)
-    eps = 10.0 ** -np.arange(3.0)
-    data = {"status": ("replicate", [0] * len(r)), "curve": (("replicate", "eps"), r[:, None] + eps), "line": 1 / 3}
-    return xr.Dataset(data, coords={"replicate": list(replicates), "eps": eps})
-"""
 
 
 TINY = 1 + 1e-15
 
 
+GRIDS = """\
+eps = 10.0 ** -np.arange(3.0)
+data["curve"] = (("replicate", "eps"), np.array(replicates, dtype=float)[:, None] + eps)
+data |= {"line": 1 / 3, "eps": eps}"""
+
+
 @pytest.mark.parametrize(("factor", "blas", "code"), [(TINY, "another", 0), (TINY, "", 1), (1.01, "another", 1)])
-def test_shards_of_two_machines_are_one_run(tmp_path, monkeypatch, factor, blas, code):
-    (tmp_path / "grids.py").write_text(GRIDS)
-    study = write_study(tmp_path, experiment="grids", replicates=4, block=2, grid="n = [10]")
-    run = (study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
-    assert inside(*run)[0] == 0
-    before = results(tmp_path)
-    for path in shards(tmp_path)[::2]:
+def test_shards_of_two_machines_are_one_run(collected, tmp_path, monkeypatch, factor, blas, code):
+    how = {"replicates": 4, "block": 2, "grid": "n = [10]"}
+    _, _, before = collected(GRIDS, **how)
+    (study,) = tmp_path.glob("study_of_*.py")
+    for path in shards(tmp_path, study.stem)[::2]:
         path.unlink()
     here = origin.here()
     if blas:
         monkeypatch.setattr(origin, "here", lambda: here | {"blas": [blas]})
-    import grids
-
-    whole = grids.run
+    made = sys.modules[study.stem.removeprefix("study_of_")]
+    whole = made.run
 
     def elsewhere(cell, replicates, *, device):
         found = whole(cell, replicates, device=device)
         return found.assign_coords(eps=found["eps"] * factor).assign(line=found["line"] * factor)
 
-    monkeypatch.setattr(grids, "run", elsewhere)
-    ended, _, err = inside(*run)
+    monkeypatch.setattr(made, "run", elsewhere)
+    ended, _, err = inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
     assert ended == code, err
     if code:
         assert "'line' of" in err and "differs between the shards" in err
     else:
-        found = results(tmp_path)
+        found = results(tmp_path, study.stem)
         assert found.sizes == before.sizes and np.allclose(found["eps"], before["eps"], rtol=1e-14)
         assert found["curve"].equals(before["curve"].assign_coords(eps=found["eps"]))

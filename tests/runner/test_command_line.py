@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
+import sys
 import types
 
 import numpy as np
 import pytest
 import xarray as xr
-from machine import HERE, command, environment, inside, results, write_study
+from machine import HERE, command, environment, inside, outside, own, results, said, write_study
 
 import moestat
 from moestat.cli_options import settings
@@ -27,7 +27,8 @@ def toy(tmp_path_factory):
     """A complete run of a study by name, from a folder with ``studies/`` in it, in a process of its own."""
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "studies").mkdir()
-    shutil.copy(HERE / "toy_study.py", folder / "studies" / "toy.py")
+    more = 'study.preset("tiny", replicates=2)\nstudy.figure(panels=[dict(arms=["*"], variable="error")])\n'
+    write_study(folder / "studies", name="toy", grid="n = [10, 40, 160, 640]", more=more)
     done = subprocess.run(command("toy"), env=environment(), cwd=folder, capture_output=True, text=True, timeout=300)
     return folder, done
 
@@ -51,20 +52,14 @@ def test_one_command_gives_everything(toy):
     assert manifest["state"] == "collected" and len(manifest["cells"]) == 8 and "toy" in manifest["code"]
 
 
-def test_the_report_can_be_made_again(toy, monkeypatch):
+def test_the_report_is_made_again_and_all_is_the_same_from_python(toy, tmp_path, monkeypatch):
     folder, _ = toy
     monkeypatch.chdir(folder)
-    report = folder / "outputs/toy/quick/report.html"
-    report.unlink()
+    (folder / "outputs/toy/quick/report.html").unlink()
     code, out, err = inside("report", "toy")
-    assert code == 0 and report.exists() and "mean-rate" in out, err
+    assert code == 0 and (folder / "outputs/toy/quick/report.html").exists() and "mean-rate" in out, err
     code, _, err = inside("report", "toy", "--preset", "tiny")
     assert code == 2 and "there are results of the presets quick; run the study with: " in err, "it was never run"
-
-
-def test_the_same_from_python(toy, tmp_path, monkeypatch):
-    folder, _ = toy
-    monkeypatch.chdir(folder)
     stored = moestat.load("toy")
     assert stored.identical(moestat.load("outputs/toy/quick"))
     assert stored.identical(moestat.load(folder / "outputs/toy/quick/results.nc"))
@@ -96,14 +91,11 @@ def test_every_study_at_once_ends_with_one_table_of_claims(tmp_path, monkeypatch
     folder.mkdir()
     for name, seed in (("one", 1), ("two", 2)):
         write_study(folder, name=name, seed=seed, replicates=3, grid="n = [10, 20, 40, 80, 160]")
-    (folder / "broken.py").write_text(
-        "from moestat import Study\nstudy = Study('Broken', seed=1, experiment='toy', arms=[{}])\n"
-    )
+    broken = "from moestat import Study\nstudy = Study('Broken', seed=1, experiment='toy', arms=[{}])\n"
+    (folder / "broken.py").write_text(broken)
     monkeypatch.setattr(load, "study_folders", lambda: [folder])
     code, out, err = inside("--all", "--jobs", 1, "--out", tmp_path / "out")
-    assert (
-        code == 1 and "1 of 3 studies did not complete: broken" in err and "broken.py:2: arm 1: name is missing" in err
-    )
+    assert code == 1 and "1 of 3 studies did not complete: broken" in err and "broken.py:2: arm 1: name is miss" in err
     last = out[out.rindex("2 claims:") :]
     assert "one" in last and "two" in last and last.count("mean-rate") == 2
     assert inside("--all", "one")[0] == 2
@@ -147,17 +139,11 @@ def test_what_cells_share_is_prepared_once_in_the_cache_of_the_user(tmp_path, mo
 
 
 def test_an_error_in_prepare_is_told_and_left_to_the_cells(tmp_path):
-    (tmp_path / "unprepared.py").write_text(
-        "import toy\nfrom toy import Settings, run\n"
-        "def prerequisites(cell):\n    return [{'a': 1}]\n"
-        "def prepare(prerequisite, *, device):\n    raise ValueError('not today')\n"
-    )
-    study = write_study(tmp_path, experiment="unprepared")
+    head = "def prerequisites(cell):\n    return [{'a': 1}]\n"
+    head += "def prepare(prerequisite, *, device):\n    raise ValueError('not today')\n"
+    study = write_study(tmp_path, experiment=own(tmp_path, "unprepared", "", head))
     code, _, err = inside(study, "--out", tmp_path, "--jobs", 1, "--no-report")
-    assert code == 0 and "preparing what cells share failed: ValueError: not today (unprepared.py line 6)" in err
-
-
-# --- the plan ------------------------------------------------------------------------------------------------------
+    assert code == 0 and "preparing what cells share failed: ValueError: not today (unprepared.py line 7)" in err
 
 
 def test_settings_are_merged_in_a_stated_order(tmp_path):
@@ -173,39 +159,20 @@ def test_settings_are_merged_in_a_stated_order(tmp_path):
         plan.make(load.read(study), "quick", Request("study", settings={"shift": 4.0}))
 
 
-def test_large_cells_come_first_and_the_blocks_are_exact(tmp_path):
-    made = plan.make(load.read(write_study(tmp_path, grid="n = [10, 90, 40]", replicates=7, block=3)))
-    blocks = list(made.blocks())
-    sizes = [planned.cell.coords["n"] for planned, _ in blocks]
-    assert sizes == [*[90] * 6, *[40] * 6, *[10] * 6]
-    assert made.total == 6 * 7
-    for planned in made.cells:
-        mine = [r for cell, replicates in blocks if cell.digest == planned.digest for r in replicates]
-        assert mine == list(range(7))
-
-
-# --- devices ---------------------------------------------------------------------------------------------------------
-
-
 def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, monkeypatch):
     """On a machine without GPUs: the processes are spawned, see one device each, and compute the same numbers."""
-    (tmp_path / "seen.py").write_text(
-        "import os\nimport xarray\nimport toy\nfrom toy import Settings\n"
-        "def run(cell, replicates, *, device):\n"
-        "    found = toy.run(cell, replicates, device=device)\n"
-        "    size = len(replicates)\n"
-        "    found['device'] = ('replicate', [device] * size)\n"
-        "    found['gpu'] = ('replicate', [os.environ['CUDA_VISIBLE_DEVICES']] * size)\n"
-        "    found['pid'] = ('replicate', [os.getpid()] * size)\n"
-        "    return found\n"
-    )
+    body = """\
+found = toy.run(cell, replicates, device=device)
+seen = {"device": device, "gpu": os.environ["CUDA_VISIBLE_DEVICES"], "pid": os.getpid()}
+return found.assign({name: ("replicate", [value] * len(replicates)) for name, value in seen.items()})"""
     cpu = write_study(tmp_path, name="cpu", settings="seconds = 0.05", replicates=4)
     assert inside(cpu, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
     monkeypatch.setattr(begin, "resolve_device", lambda asked, made: "cuda")
-    study = write_study(tmp_path, experiment="seen", settings="seconds = 0.05", replicates=4, block=1)
-    code, _, err = inside(study, "--out", tmp_path, "--no-report", "--quiet")
-    assert code == 0, err
+    study = write_study(
+        tmp_path, experiment=own(tmp_path, "seen", body), settings="seconds = 0.05", replicates=4, block=1
+    )
+    said(study, "--out", tmp_path, "--no-report", "--quiet")
     found = results(tmp_path)
     assert set(found["device"].values.ravel()) == {"cuda"} and set(found["gpu"].values.ravel()) == {"3", "5"}
     pids = {(gpu, pid) for gpu, pid in zip(found["gpu"].values.ravel(), found["pid"].values.ravel(), strict=True)}
@@ -213,22 +180,37 @@ def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, monkeypatch)
     assert found["error"].equals(results(tmp_path, "cpu")["error"])
 
 
-@pytest.mark.parametrize(
-    ("there", "asked", "devices", "taken"),
-    [
-        ("cuda", "auto", ("cpu", "cuda"), "cpu"), ("cuda", "auto", ("cuda", "cpu"), "cuda"),
-        ("cuda", "auto", ("cuda",), "cuda"), ("cuda", "cuda", ("cpu", "cuda"), "cuda"),
-        ("cuda", "cpu", ("cuda", "cpu"), "cpu"), ("cpu", "auto", ("cuda", "cpu"), "cpu"),
-        ("cuda", "cuda", ("cpu",), None),
-    ],
-)  # fmt: skip
-def test_auto_takes_the_first_device_that_an_experiment_names_and_that_is_there(
-    there, asked, devices, taken, monkeypatch
-):
-    monkeypatch.setattr("moestat.arrays.resolve_device", lambda device: there if device == "auto" else device)
-    made = types.SimpleNamespace(experiment=types.SimpleNamespace(DEVICES=devices), module_name="x")
-    if taken is None:
-        with pytest.raises(InputError, match="computes on cpu"):
-            begin.resolve_device(asked, made)
-    else:
-        assert begin.resolve_device(asked, made) == taken
+def test_auto_takes_the_first_device_that_an_experiment_names_and_that_is_there(monkeypatch):
+    def taken(asked, *devices, there="cuda"):
+        monkeypatch.setattr("moestat.arrays.resolve_device", lambda device: there if device == "auto" else device)
+        made = types.SimpleNamespace(experiment=types.SimpleNamespace(DEVICES=devices), module_name="x")
+        return begin.resolve_device(asked, made)
+
+    assert taken("auto", "cpu", "cuda") == "cpu" and taken("auto", "cuda", "cpu") == taken("auto", "cuda") == "cuda"
+    assert taken("cuda", "cpu", "cuda") == "cuda" and taken("cpu", "cuda", "cpu") == "cpu"
+    assert taken("auto", "cuda", "cpu", there="cpu") == "cpu"
+    with pytest.raises(InputError, match="computes on cpu"):
+        taken("cuda", "cpu")
+
+
+HEAVY = {"numpy", "scipy", "xarray", "pandas", "matplotlib", "torch", "joblib", "pydantic", "rich"}
+
+
+@pytest.mark.parametrize("words", [["--list"], ["replay", "--help"]])
+def test_nothing_heavy_is_imported_to_start(words):
+    script = (
+        "import sys\n"
+        "from moestat.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        f"print(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *words], env=environment(), capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == "[]", done.stderr
+
+
+def test_a_study_file_is_checked_without_the_libraries_of_the_report(tmp_path):
+    """A dry run imports the experiment and nothing of the report."""
+    code, out, err = outside(write_study(tmp_path), "--dry-run", PYTHONPROFILEIMPORTTIME="1")
+    assert code == 0 and "4 cells x 6 replicates in blocks of 2" in out and "nothing was written" in out
+    imported = {line.split("|")[-1].strip() for line in err.splitlines() if "|" in line}
+    assert "moestat.runner.plan" in imported and not {"matplotlib", "jinja2", "statsmodels"} & imported

@@ -15,63 +15,52 @@ from machine import command, environment, finished, inside, logged, results, wri
 from moestat import files
 
 
-def everyone_gone(group: int) -> None:
+def everyone_gone(group: int) -> bool:
     """Wait until no process of a group is left: orphaned workers must end by themselves."""
     end = time.monotonic() + 20
     while time.monotonic() < end:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return
         members = subprocess.run(["ps", "-o", "stat=", "-g", str(group)], capture_output=True, text=True).stdout.split()
         if all(state.startswith("Z") for state in members):
-            return
+            return True
         time.sleep(0.05)
-    raise AssertionError("workers of a killed run are still there after 20 s")
+    return False
 
 
 def kill_until_done(folder, random, *, jobs: int, most: int) -> int:
     """Start a run, kill it at a random moment, again and again, until it ends by itself; return the kills."""
     folder.mkdir()
     log = folder / "log"
-    study = write_study(folder, settings="seconds = 0.03", replicates=8, block=1)
-    words = command(study, "--out", folder, "--jobs", jobs, "--no-report")
+    words = command(write_study(folder, **SLOW), "--out", folder, "--jobs", jobs, "--no-report")
     for kills in itertools.count():
-        before, seen = finished(folder), len(logged(log))
-        delay = random.uniform(0.2, 2.2) if kills < most else 100
+        before, seen, done = finished(folder), len(logged(log)), True
         process = subprocess.Popen(
-            words, env=environment(TOY_LOG=str(log)), stderr=subprocess.PIPE, text=True, start_new_session=True
+            words, env=environment(TOY_LOG=str(log)), stderr=subprocess.DEVNULL, start_new_session=True
         )
         try:
-            _, err = process.communicate(timeout=delay)
-            done = True
+            process.wait(timeout=random.uniform(0.2, 2.2) if kills < most else 100)
         except subprocess.TimeoutExpired:
             done = False
             if random.random() < 0.5:
                 os.killpg(process.pid, signal.SIGKILL)
             else:
                 process.kill()  # the parent alone: its workers must notice
-            process.stderr.close()
             process.wait()
-        everyone_gone(process.pid)
+        assert everyone_gone(process.pid), "workers of a killed run are still there after 20 s"
         twice = before & set(logged(log)[seen:])
         assert not twice, f"computed again although finished: {twice}"
         if done:
-            assert process.returncode == 0, err
+            assert process.returncode == 0
             return kills
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("undisturbed")
-    study = write_study(folder, settings="seconds = 0.03", replicates=8, block=8)
-    assert inside(study, "--out", folder, "--jobs", 1, "--no-report", "--quiet")[0] == 0
-    return results(folder)
+SLOW = {"settings": "seconds = 0.03", "replicates": 8, "block": 1}
 
 
 @pytest.mark.slow
-def test_two_hundred_kills_at_random_moments(tmp_path, undisturbed):
-    random, kills = np.random.default_rng(200), 0
+def test_two_hundred_kills_at_random_moments(tmp_path):
+    study = write_study(tmp_path, **SLOW)
+    assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    undisturbed, random, kills = results(tmp_path), np.random.default_rng(200), 0
     for episode in itertools.count():
         folder = tmp_path / str(episode)
         kills += kill_until_done(folder, random, jobs=1 + episode % 2, most=20)
@@ -107,8 +96,9 @@ def die_at(step: int, study, out) -> int:
         os._exit(code)
 
 
-def kill_at_every_step(folder, stride: int) -> int:
-    """Kill a run at each of its changes on the disk in turn; return how many kills there were."""
+@pytest.mark.parametrize(("stride", "least"), [(7, 4), pytest.param(1, 30, marks=pytest.mark.slow)])
+def test_killed_before_its_changes_on_the_disk(tmp_path, stride, least):
+    folder = tmp_path
     study = write_study(folder, replicates=2, block=1, grid="n = [10]")
     assert inside(study, "--out", folder / "whole", "--jobs", 1, "--no-report", "--quiet")[0] == 0
     whole = results(folder / "whole")
@@ -116,20 +106,11 @@ def kill_at_every_step(folder, stride: int) -> int:
         out = folder / str(step)
         status = die_at(step, study, out)
         if os.WIFEXITED(status):
-            assert os.WEXITSTATUS(status) == 0
-            return kills
+            assert os.WEXITSTATUS(status) == 0 and kills >= least
+            return
         assert os.WTERMSIG(status) == signal.SIGKILL
         kept = finished(out)
         assert inside(study, "--out", out, "--jobs", 1, "--no-report", "--quiet")[0] == 0
         assert results(out).identical(whole)
         assert kept <= finished(out)
         assert not list(out.rglob(f"*{files.TEMPORARY}")), "a temporary file of the killed run is left"
-
-
-def test_killed_before_some_changes_on_the_disk(tmp_path):
-    assert kill_at_every_step(tmp_path, stride=7) >= 4
-
-
-@pytest.mark.slow
-def test_killed_before_every_change_on_the_disk(tmp_path):
-    assert kill_at_every_step(tmp_path, stride=1) >= 30

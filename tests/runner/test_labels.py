@@ -1,75 +1,53 @@
 """Long names, units and the names of an atom's coordinates, attached when results are collected."""
 
 import numpy as np
-import pytest
 import xarray as xr
 
 from moestat.runner import labels, plan
 from moestat.runner.results import within_range
 from moestat.study import load
 
-REGRESSION = "studies.sigmoid_attention.parts.regression"
-GAUSSIAN = "studies.demystifying_softmax.parts.softmax_gaussian"
 
-
-def results(made, coordinates):
-    """Return an empty dataset of the shape that a plan's results have."""
+def attached(study, module, coordinates):
+    """Return an empty dataset of the shape that results have, and with its labels."""
+    made = plan.make(load.read(study), "quick")
     grid = {"arm": [arm.name for arm in made.arms]} | {axis: list(values) for axis, values in made.axes.items()}
-    shape = tuple(len(values) for values in grid.values())
-    dims = (*grid, "replicate")
-    theta = np.zeros((*shape, 1, 2, coordinates))
-    variables = {"status": (dims, np.zeros((*shape, 1), dtype=int)), "theta": ((*dims, "atom", "coordinate"), theta)}
-    variables |= {name: (dims, np.zeros((*shape, 1))) for name in ("L3", "start_L3", "fisher_L3", "mine")}
-    return xr.Dataset(variables, coords=grid)
+    dims, shape = (*grid, "replicate"), (*(len(values) for values in grid.values()), 1)
+    variables = {name: (dims, np.zeros(shape)) for name in ("status", "L3", "start_L3")}
+    variables["theta"] = ((*dims, "atom", "coordinate"), np.zeros((*shape, 2, coordinates)))
+    ds = xr.Dataset(variables, coords=grid)
+    ds["L3"].attrs |= {} if module == "mine" else {"long_name": "mine"}
+    return labels.attach(ds, module, made.cells)
 
 
 def test_coordinates_of_atoms_are_labels_where_all_cells_agree():
-    made = plan.make(load.read("softmax_gaussian"), "quick")
-    ds = labels.attach(results(made, 5), GAUSSIAN, made.cells)
-    assert ds["coordinate"].values.tolist() == ["c", "b1", "a1", "beta", "v"]
-    assert ds["atom"].values.tolist() == [1, 2]
-    assert ds["theta"].sel(coordinate="b1", atom=2).size
+    ds = attached("softmax_gaussian", "studies.demystifying_softmax.parts.softmax_gaussian", 5)
+    assert ds["coordinate"].values.tolist() == ["c", "b1", "a1", "beta", "v"] and ds["atom"].values.tolist() == [1, 2]
     assert ds["theta"].attrs["long_name"] == "fitted parameters"
 
 
 def test_variables_say_what_they_are_and_what_an_experiment_says_itself_stays():
-    made = plan.make(load.read("sigmoid_vs_softmax"), "quick")
-    ds = results(made, 12)
-    ds["L3"].attrs["long_name"] = "mine"
-    ds = labels.attach(ds, REGRESSION, made.cells)
+    ds = attached("sigmoid_vs_softmax", "studies.sigmoid_attention.parts.regression", 12)
     assert ds["L3"].attrs["long_name"] == "mine"
     assert ds["start_L3"].attrs["long_name"] == "Voronoi loss L3, equation (12), where the optimiser started"
-    assert "long_name" not in ds["mine"].attrs
 
 
 def test_an_experiment_of_ones_own_gets_the_common_names_alone(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "labels.py").write_text("raise RuntimeError('not asked for')")
-    made = plan.make(load.read("sigmoid_vs_softmax"), "quick")
-    ds = labels.attach(results(made, 12), "mine", made.cells)
+    ds = attached("sigmoid_vs_softmax", "mine", 12)
     assert "long_name" not in ds["L3"].attrs and "coordinate" not in ds.coords
     assert ds["status"].attrs["long_name"]
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "sizes", "ends"),
-    [
-        ("task_routing.parts.task_training", "accuracy", {}, [0.0, 1.0]),
-        ("task_routing.parts.task_training", "train_loss", {}, None),
-        ("mixture_of_transformers.parts.mot", "covered", {"class": 4}, [0.0, 4.0]),
-        ("mixture_of_transformers.parts.mot", "covered", {}, [0.0, np.inf]),  # without the dimension the end is open
-        ("expert_count.parts.expert_count", "entropy", {"cluster": 4}, [0.0, np.log(4)]),
-    ],
-)
-def test_shares_counts_and_entropies_have_a_range(module, name, sizes, ends):
-    ds = xr.Dataset({name: ("replicate", np.ones(3))}, {dim: range(size) for dim, size in sizes.items()})
-    assert labels.described(ds, f"studies.{module}")[name].attrs.get("valid_range") == ends
 
 
 def test_intervals_stay_in_the_range_and_what_an_experiment_says_itself_is_not_widened():
     ds = xr.Dataset({"accuracy": ("replicate", np.ones(3), {"valid_range": [0.5, 1.0]})})
     found = labels.described(ds, "studies.task_routing.parts.task_training")["accuracy"]
     assert found.attrs["valid_range"] == [0.5, 1.0]
+    covered = xr.Dataset({"covered": ("replicate", np.ones(3))})
+    for ds, ends in ((covered, [0.0, np.inf]), (covered.assign_coords({"class": range(4)}), [0.0, 4.0])):
+        named = labels.described(ds, "studies.mixture_of_transformers.parts.mot")["covered"]
+        assert named.attrs["valid_range"] == ends  # without the dimension the end is open
     low, high = within_range(found, np.array([0.4, 0.9]), np.array([0.6, 1.2]))
     assert low.tolist() == [0.5, 0.9] and high.tolist() == [0.6, 1.0]
     assert within_range(xr.DataArray(0.0), -1.0, 2.0) == (-1.0, 2.0)

@@ -13,23 +13,15 @@ from machine import command, environment, inside, write_study
 from moestat.runner.progress import Progress
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_a_log_gets_a_line_soon_and_then_one_a_minute_whatever_the_number_of_blocks():
-    stream, clock = io.StringIO(), Clock()
-    with Progress("s/quick", total=10, done=2, failed=1, stream=stream, clock=clock) as shown:
+    stream, now = io.StringIO(), [1000.0]
+    with Progress("s/quick", total=10, done=2, failed=1, stream=stream, clock=lambda: now[0]) as shown:
         for _ in range(8):
-            clock.now += 20
+            now[0] += 20
             shown.add(1, 0)
     lines = stream.getvalue().splitlines()
     assert re.fullmatch(r"\d\d:\d\d:\d\d s/quick: 2 of 10 replicates \(20 %\), 1 failed, 0 s elapsed", lines[0])
     assert lines[1].endswith("3 of 10 replicates (30 %), 1 failed, 20 s elapsed, about 2 min 20 s left")
-    assert "6 of 10 replicates (60 %), 1 failed, 1 min 20 s elapsed" in lines[2]
     assert lines[-1].endswith("10 of 10 replicates (100 %), 1 failed, 2 min 40 s elapsed") and len(lines) <= 5
 
 

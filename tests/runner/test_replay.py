@@ -7,7 +7,6 @@ import pytest
 import xarray as xr
 from machine import inside, rewrite, shards, write_study
 
-from moestat.runner import labels
 from moestat.runner.difference import close, difference
 from moestat.runner.replay import SPREAD, _spread
 from moestat.runner.shard import Variable
@@ -26,7 +25,6 @@ def computed(tmp_path_factory):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("mean", 10, "median", 3), "status: CONVERGED. The stopping criterion was met."),
         (("median", 40, "mean", 6), "iterations               3"),
         (("mean", 10, "mean", 5), "replicate 5 cannot be computed"),  # it fails again in the same way
     ],
@@ -37,12 +35,11 @@ def test_a_replicate_is_equal_to_the_stored_one(computed, words, told):
     assert code == 0 and told in said and "equal to the stored replicate, bit for bit" in said, err
 
 
-@pytest.mark.parametrize("words", [(1000,), (3, "--seed", 8)])
-def test_a_replicate_that_was_never_run_can_be_replayed(computed, words):
-    """One of a number, of settings, or of a seed that nothing is stored of."""
+def test_a_replicate_that_was_never_run_can_be_replayed(computed):
     study, out = computed
-    code, said, err = inside("replay", study, "mean", 10, "mean", *words, "--out", out)
-    assert code == 0 and "no stored replicate" in said, err
+    for words in ((1000,), (3, "--seed", 8)):
+        code, said, err = inside("replay", study, "mean", 10, "mean", *words, "--out", out)
+        assert code == 0 and "no stored replicate" in said, err
 
 
 @pytest.mark.parametrize(
@@ -50,7 +47,6 @@ def test_a_replicate_that_was_never_run_can_be_replayed(computed, words):
     [
         (("mean", 10, "mean"), "replay study ARM N KIND REPLICATE"),
         (("maen", 10, "mean", 1), "did you mean 'mean'?"),
-        (("mean", 11, "mean", 1), "on the grid are 10, 40"),
         (("mean", 10, "mode", 1), "kind is 'mode'"),
     ],
 )
@@ -76,13 +72,9 @@ def test_a_stored_replicate_that_differs_is_told_with_both_machines_and_the_size
     assert "stored was computed by" in told and "openblas 0.1 Zen" in told and "here it was computed by" in told
 
 
-# --- how far two results are apart ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (1.0, 1.0, ""),
         (1.0, 1.0 + 2**-52, "differs by at most 2.22e-16"),
         (1 + 1j, 1 + 2j, "differs by at most 1"),
         (0.0, -0.0, "differs by at most 0"),
@@ -92,8 +84,7 @@ def test_a_stored_replicate_that_differs_is_told_with_both_machines_and_the_size
     ],
 )
 def test_a_difference_is_told(old, new, told):
-    found = difference(np.asarray(old), np.asarray(new))
-    assert told in found if told else not found
+    assert told in difference(np.asarray(old), np.asarray(new)) and not difference(np.asarray(old), np.asarray(old))
 
 
 @pytest.mark.parametrize(
@@ -119,11 +110,3 @@ def test_a_hundredth_of_the_spread_of_each_place_moves_nothing():
         assert close(np.array([2.0, 1.0]), np.array([2.0 + step * spread, 1.0]), apart=apart) is near
     assert not close(np.array([2.0, 1.0]), np.array([2.0, 1.001]), apart=apart)
     assert not _spread(stored[:2]).any(), "two replicates tell no spread"
-
-
-def test_variables_say_what_they_can_tell_apart():
-    package = "studies.sigmoid_attention.parts"
-    assert labels.resolved(f"{package}.regression", "rmse") == (0.0, np.inf)
-    assert labels.resolved(f"{package}.regression", "gradient") is None, "it says how the computation went"
-    assert labels.resolved(f"{package}.dichotomy", "split") == (1e-14, np.inf)
-    assert labels.resolved("toy", "error") == (0.0, np.inf)

@@ -2,17 +2,18 @@
 
 import csv
 import json
+import shutil
 
 import pytest
 import xarray as xr
-from machine import inside, write_study
+from machine import inside, said, write_study
 
 import moestat
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import count_written, judge_sealed
 from moestat.errors import StaleError
 from moestat.report import ledger
-from moestat.study import load, seal
+from moestat.study import seal
 from moestat.study.spec import Study
 
 GRID = "n = [10, 20, 40, 80, 160]"
@@ -86,12 +87,19 @@ def test_verdicts_say_when_their_rules_were_written_and_what_is_gone():
     assert [v.sealed for v in judge_sealed(now, None)[0]] == ["", "", ""]
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ran")
+    path = write_study(folder, grid=GRID, replicates=4)
+    assert inside(path, "--out", folder / "out", "--quiet", "--jobs", 1)[0] == 0
+    return folder
+
+
 @pytest.fixture
-def ran(tmp_path):
-    """A study that was run, with four replicates at five sizes."""
-    path = write_study(tmp_path, grid=GRID, replicates=4)
-    assert inside(path, "--out", tmp_path / "out", "--quiet", "--jobs", 1)[0] == 0
-    return path, tmp_path / "out" / "study" / "quick"
+def ran(once, tmp_path):
+    """A study that was run, with four replicates at five sizes, and the folder of its results."""
+    shutil.copytree(once, tmp_path / "here")
+    return tmp_path / "here" / "study.py", tmp_path / "here" / "out" / "study" / "quick"
 
 
 def again(path, verb="report"):
@@ -103,49 +111,25 @@ def row_of(folder):
     return row
 
 
-def widened(path):
-    """Edit the rule of the claim."""
-    path.write_text(path.read_text().replace("-0.6", "-99.0").replace("-0.4", "99.0"))
-
-
-def test_an_edit_stands_in_the_tables_and_a_fresh_start_makes_another_seal(ran, monkeypatch):
+def test_a_fresh_start_makes_another_seal_and_results_of_another_study_are_refused(ran):
     path, folder = ran
-    sealed, first, page = seal.read(folder), row_of(folder), path.parent / "ledger.csv"
+    sealed = seal.read(folder)
     assert sealed.digest == json.loads((folder / "manifest.json").read_text())["rules"]
     with xr.open_dataset(folder / "results.nc", engine="h5netcdf") as ds:
         assert (ds.attrs["rules"], ds.attrs["rules_sealed"]) == (sealed.digest, sealed.date)
-    assert first["sealed"] == "sealed"
-    widened(path)
-    monkeypatch.setattr(load, "study_folders", lambda: [path.parent])
-    for judged, verdict, when in ((False, "not run", ""), (True, "supported", "edited")):
-        assert not judged or again(path)[0] == 0
-        assert inside("--claims", path, "--out", path.parent / "out", "--write", page)[0] == 0
-        [row] = csv.DictReader(page.open(newline=""))
-        assert (row["verdict"], row["sealed"]) == (verdict, when)
-    assert row_of(folder)["rule"] != first["rule"]
+    assert row_of(folder)["sealed"] == "sealed"
+    path.write_text(path.read_text().replace("-0.6", "-99.0"))
     words = (path, "--out", path.parent / "out", "--quiet", "--jobs", 1)
     assert inside(*words, "--replicates", 5)[0] == 0
     assert seal.read(folder).digest == sealed.digest and row_of(folder)["sealed"] == "edited"
     assert inside(*words, "--fresh")[0] == 0
     assert seal.read(folder).digest != sealed.digest and row_of(folder)["sealed"] == "sealed"
-
-
-@pytest.mark.parametrize(
-    ("now", "told"),
-    [
-        ({"seed": 8}, "another seed"),
-        ({"grid": "n = [10, 20, 40, 80, 320]"}, "another grid"),
-        ({"settings": "shift = 1.0"}, "other settings"),
-    ],
-)
-def test_results_of_another_study_are_refused(ran, now, told):
-    path, folder = ran
     report = (folder / "report.html").read_bytes()
-    write_study(path.parent, **{"grid": GRID, "replicates": 4} | now)
+    write_study(path.parent, grid=GRID, replicates=4, seed=8)
     code, _, err = again(path)
-    assert code == 3 and told in err and "compute again with: python -m moestat.study" in err
+    assert code == 3 and "another seed" in err and "compute again with: python -m moestat.study" in err
     assert (folder / "report.html").read_bytes() == report
-    with pytest.raises(StaleError, match=f"{told} than .* now asks for"):
+    with pytest.raises(StaleError, match="another seed than .* now asks for"):
         moestat.load(path, out=path.parent / "out")
     assert moestat.load(folder).identical(moestat.load(folder / "results.nc"))  # by their own path, as they are
 
@@ -167,3 +151,58 @@ def test_edited_results_and_edited_seals_are_found(ran):
         moestat.load(path, out=path.parent / "out")
     assert again(path, "collect")[0] == 0 and again(path)[0] == 0
     assert moestat.load(path, out=path.parent / "out")["error"].all()
+
+
+ANOTHER = """
+from moestat.study.rules import mean
+study.claim(
+    "added",
+    "The error at 10 is not negative.",
+    mean("error", "mean", at=dict(n=10)).at_least(0),
+    source="a textbook",
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("settings=dict(", "settings=dict(shift=1.0", "other settings"),
+        ("seed=7", "seed=8", "another seed"),
+        ("160]", "320]", "another grid"),
+    ],
+)
+def test_a_run_of_another_problem_judges_nothing(ran, old, new, told):
+    path, out = ran[0], ran[1].parents[1]
+    assert "0 not run" in said("--claims", path, "--out", out)
+    path.write_text(path.read_text().replace(old, new))
+    again = f"run it again: python -m moestat.study {path} --out {out}"
+    for text in (said("--claims", path, "--out", out), said("claim", f"{path}:mean-rate", "--out", out)):
+        assert f"is of {told} than the study file now states" in text and "not run" in text
+        assert again.replace(" ", "") in text.replace(" ", "")
+    page = path.parent / "l.csv"
+    said("--claims", path, "--out", out, "--write", page)
+    [row] = csv.DictReader(page.open(newline=""))
+    assert (row["verdict"], row["estimate"]) == ("not run", "") and told in row["why"]
+
+
+def test_what_the_command_line_set_leaves_a_run_that_of_the_file(ran):
+    path, out = ran[0], ran[1].parents[1]
+    said(path, "--out", out, "--set", "shift=0.5", "--replace-stale", "--quiet", "--jobs", 1)
+    assert "0 not run" in said("--claims", path, "--out", out)
+
+
+def test_when_a_rule_was_written_stands_beside_its_verdict_everywhere(ran):
+    path, folder = ran
+    out = ("--out", folder.parents[1])
+    assert "edited" not in said("report", path, *out).split("Claims: ")[0]
+    path.write_text(path.read_text().replace("within(-0.6, -0.4", "within(-9.0, 9.0") + ANOTHER)
+    told, rules = said("report", path, *out), "ules: 0 sealed, 1 edited, 1 added"
+    assert f"Claims: 2 supported; r{rules}." in told and "supported edited" in told and "supported added" in told
+    page = (folder / "report.html").read_text()
+    assert f"R{rules}." in page and "(edited)" in page and "(added)" in page
+    assert f"0 not run; r{rules}" in said("--claims", path, *out, "--write", path.parent / "l.html")
+    page = (path.parent / "l.html").read_text()
+    assert f"R{rules}." in page and "rule (edited)" in page
+    assert "supported (rule: edited)" in said("claim", f"{path}:mean-rate", *out)
+    assert "supported edited" in said("claim", f"{path}:a textbook", *out)

@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 import pytest
-from machine import inside, results, shards, write_study
+from machine import inside, results, run, shards, write_study
 
 from moestat.experiment import Cell
 from moestat.runner import shard
@@ -21,11 +21,6 @@ CELL = Cell("toy", 1, "x", {"n": 10}, {})
 CONTENT = shard.encode(CELL, range(3, 6), VALUES, {"toy": "abc"}, {"seconds": 0.5})
 
 
-def run(study, out, *words):
-    code, _, err = inside(study, "--out", out, "--jobs", 1, "--no-report", *words)
-    return code, err
-
-
 @pytest.fixture(scope="module")
 def computed(tmp_path_factory):
     """A study that was run, its folder and its results; whatever a test damages there is computed again."""
@@ -35,20 +30,13 @@ def computed(tmp_path_factory):
     return study, folder, results(folder)
 
 
-# --- its bytes -----------------------------------------------------------------------------------------------------
-
-
-def test_a_shard_gives_back_what_it_was_given():
-    header, variables = shard.decode(CONTENT)
+def test_a_shard_gives_back_what_it_was_given_and_the_attributes_of_an_older_one():
+    head, payload = CONTENT.split(b"\n", 1)[1].split(b"\n", 1)
+    older = json.dumps(json.loads(head) | {"attrs": {"policy": "near", "size": 2}}).encode()
+    header, variables = shard.decode(shard.sealed(older + b"\n" + payload))
     assert header.replicates == [3, 4, 5] and header.coords == {"n": 10}
     assert variables["loss"].values.tolist() == [[0, 1], [2, 3], [4, 5]]
     assert variables["message"].values.tolist() == ["", "é", "a\nb"]
-
-
-def test_the_attributes_of_an_older_shard_are_variables():
-    head, payload = CONTENT.split(b"\n", 1)[1].split(b"\n", 1)
-    older = json.dumps(json.loads(head) | {"attrs": {"policy": "near", "size": 2}}).encode()
-    _, variables = shard.decode(shard.sealed(older + b"\n" + payload))
     assert variables["policy"].values.item() == "near" and variables["size"].values.item() == 2
 
 
@@ -60,9 +48,6 @@ def test_no_part_of_a_shard_is_one_and_none_with_a_flipped_bit():
     for part in parts:
         with pytest.raises(shard.DamagedShardError):
             shard.decode(part)
-
-
-# --- its file ------------------------------------------------------------------------------------------------------
 
 
 DAMAGES = {
@@ -99,7 +84,7 @@ def test_what_is_no_file_is_set_aside_and_not_waited_for(computed, kind):
     else:
         path.symlink_to("nowhere")
     told = "" if kind == "nothing" else "it is no regular file"
-    code, err = run(study, folder)
+    code, _, err = run(study, folder)
     path.unlink(missing_ok=True)
     assert code == 0 and told in err and results(folder).identical(whole)
 
@@ -110,6 +95,6 @@ def test_a_shard_of_another_format_is_refused_and_left_alone(tmp_path):
     path = shards(tmp_path)[0]
     newer = shard.sealed(path.read_bytes().split(b"\n", 1)[1], b"7")
     path.write_bytes(newer)
-    code, err = run(study, tmp_path)
+    code, _, err = run(study, tmp_path)
     assert code == 1 and "format 7" in err and err.count("\n") == 1
     assert path.read_bytes() == newer
