@@ -1,14 +1,32 @@
-"""Images with classes, the checks that they fit together, and scikit-learn's digits."""
+"""Images with classes: scikit-learn's digits, and those of the user's own files.
+
+A path is a folder of CIFAR-10 or CIFAR-100 ("binary version"), a folder in the format of MNIST and Fashion-MNIST (four
+idx files, gzipped or not), or an ``.npz`` file. Whatever is not what it should be is refused with one sentence that
+names the file.
+"""
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from moestat import bounded
 from moestat.bounded import DataFileError
 
+CIFAR = [
+    ([f"data_batch_{i}.bin" for i in range(1, 6)], "test_batch.bin", "batches.meta.txt", 1),
+    (["train.bin"], "test.bin", "fine_label_names.txt", 2),
+]
+"""Of CIFAR-10 and CIFAR-100: training files, test file, names of the classes, labels of an image (the last counts)."""
+IDX = {
+    f"{part}-{what}-idx{dimensions}-ubyte": dimensions
+    for part in ("train", "t10k")
+    for what, dimensions in (("images", 3), ("labels", 1))
+}
+"""The four files of a folder in the idx format, and the dimensions of their arrays."""
 DIGITS_TEST_SHARE = 1 / 3  # the digits come in one piece; 599 of 1797 are held out
 
 
@@ -53,6 +71,59 @@ def digits(rng: np.random.Generator) -> Images:
     test, train = np.split(order, [round(DIGITS_TEST_SHARE * len(order))])
     pixels, label = bundled.images.astype(np.float32)[..., None], bundled.target.astype(np.int64)
     return Images(pixels[train], label[train], pixels[test], label[test], tuple("0123456789"))
+
+
+def load(path: str | Path) -> Images:
+    """Read images from a folder or an ``.npz`` file.
+
+    An ``.npz`` file holds ``x_train``, ``y_train``, ``x_test``, ``y_test``: images (n, height, width) or (n, height,
+    width, channels), labels (n,) or (n, 1) of whole numbers.
+    """
+    path = Path(path)
+    if path.is_dir():
+        for train, test, names, labels in CIFAR:
+            if (path / train[0]).is_file():
+                parts = [read_cifar(path / name, labels) for name in (*train, test)]
+                pixels, label = (np.concatenate(column) for column in zip(*parts[:-1], strict=True))
+                classes = tuple(bounded.read(path / names).decode("utf-8", "replace").split())
+                return checked(path, pixels, label, *parts[-1], classes)
+        return checked(path, *(read_idx(_idx(path, name), count) for name, count in IDX.items()))
+    if not path.is_file():
+        raise DataFileError(f"{path}: there is no such file or folder")
+    if path.suffix != ".npz":
+        raise DataFileError(f"{path}: a file of images must be an .npz; CIFAR and idx data are named by their folder")
+    return checked(path, *bounded.read_npz(path, ("x_train", "y_train", "x_test", "y_test")))
+
+
+def read_cifar(path: Path, labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return images (n, 32, 32, 3) and labels (n,) of one file: rows of so many labels and 3072 pixels, by channel."""
+    raw, row = bounded.read(path), labels + 3 * 32 * 32
+    if not raw or len(raw) % row:
+        raise DataFileError(f"{path}: it has {len(raw)} bytes; an image of CIFAR takes {row}, and there must be some")
+    rows = np.frombuffer(raw, dtype=np.uint8).reshape(-1, row)
+    return rows[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), rows[:, labels - 1]
+
+
+def read_idx(path: Path, dimensions: int) -> np.ndarray:
+    """Return the array of one idx file of unsigned bytes with so many dimensions."""
+    raw = bounded.read(path, packed=path.suffix == ".gz")
+    start = 4 + 4 * dimensions
+    if raw[:4] != bytes((0, 0, 8, dimensions)) or len(raw) < start:
+        raise DataFileError(f"{path}: it is not an idx file of bytes with {dimensions} dimensions")
+    shape = struct.unpack(f">{dimensions}I", raw[4:start])
+    wanted, there = int(np.prod(shape, dtype=object)), len(raw) - start
+    if there != wanted:
+        size = " x ".join(map(str, shape))
+        raise DataFileError(f"{path}: its header promises {size} = {wanted} bytes, but there are {there}")
+    return np.frombuffer(raw, dtype=np.uint8, offset=start).reshape(shape)
+
+
+def _idx(folder: Path, name: str) -> Path:
+    """Return the path of one of the idx files of a folder."""
+    for path in (folder / f"{name}.gz", folder / name):
+        if path.is_file():
+            return path
+    raise DataFileError(f"{folder}: the folder holds neither CIFAR's binary files (data_batch_1.bin) nor {name}.gz")
 
 
 def checked(
