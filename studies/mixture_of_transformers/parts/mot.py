@@ -67,7 +67,6 @@ class Settings(SettingsModel):
     perturbation_scale: float = Field(1.0, gt=0, description="ours: r is uniform on [0, this]")
     records_per_decade: int = Field(12, ge=2, description="log-spaced steps of each stage at which all is measured")
     gap_level: float = Field(1.0, gt=0, description="ours: mean specialisation gap that ends stage I")
-    loss_level: float = Field(0.1, gt=0, description="ours: test loss that ends stage I by another rule")
     attention_level: float = Field(0.4, gt=0, lt=1, description="ours: p(v_n, v_n) that ends stage II")
     expert_slots: int = Field(8, ge=1, description="length of the dimension `expert`, padded with NaN beyond M")
 
@@ -208,10 +207,9 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     """Train a model and measure loss, specialisation, routing and attention along the way.
 
     Over ``epoch`` (steps taken): the variables of ``OVER_EPOCHS``; ``attention`` by ``query`` and ``key``;
-    ``on_labels`` <W, v_n>, ``on_centres`` <W, c_n> and ``dispatch`` by ``expert`` and ``class``, padded with NaN to
-    ``expert_slots``. Over ``stage`` ("start", "I", "II", "III": at its end): ``after_...`` of the same. Over ``tuning``
-    (steps of stage III), with laws fitted to it: see ``decay.tuning``. Per replicate: lengths of the stages,
-    see ``decay.stage_lengths``.
+    ``on_labels`` <W, v_n> by ``expert`` and ``class``, padded with NaN to ``expert_slots``. Over ``stage`` ("start",
+    "I", "II", "III": at its end): ``after_...`` of the same. Over ``tuning`` (steps of stage III), with laws fitted to
+    it: see ``decay.tuning``. Per replicate: lengths of the stages, see ``decay.stage_lengths``.
     """
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)
@@ -229,9 +227,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     }
     dims: dict[str, tuple[str, ...]] = {}
     at_stage = [s.recorded.index(t) for t in (0, *s.ends)]
-    shapes = dict.fromkeys(("dispatch", "on_labels", "on_centres"), ("expert", "class")) | {
-        "attention": ("query", "key")
-    }
+    shapes = {"on_labels": ("expert", "class"), "attention": ("query", "key")}
     for name, recorded in out.items():
         own = shapes.get(name, ())
         padding = [(0, 0), (0, 0), *((0, s.expert_slots - recorded.shape[2] if dim == "expert" else 0) for dim in own)]
@@ -239,8 +235,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         values[f"after_{name}"] = values[name][:, at_stage]
         dims |= {name: ("epoch", *own), f"after_{name}": ("stage", *own)}
     of_tuning, steps = decay.tuning(epochs, s.ends[1], out["train_loss"], out["test_loss"])
-    levels = s.gap_level, s.loss_level, s.attention_level
-    lengths, what = decay.stage_lengths(epochs, s.ends, out, levels)
+    lengths = decay.stage_lengths(epochs, s.ends, out, s.gap_level, s.attention_level)
     about = {f"{prefix}{name}": text for name, text in OVER_EPOCHS.items() for prefix in ("", "after_")}
     return assemble(
         replicates,
@@ -255,5 +250,5 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
             "class": np.arange(s.classes),
             **steps,
         },
-        attrs={name: {"long_name": text} for name, text in (about | what).items()},
+        attrs={name: {"long_name": text} for name, text in about.items()},
     )

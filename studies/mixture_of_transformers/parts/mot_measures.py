@@ -17,19 +17,14 @@ from studies.mixture_of_transformers.parts.multi_head import MultiHead
 OVER_EPOCHS = {
     "train_loss": "mean logistic loss of the experts on the training sample",
     "test_loss": "mean logistic loss of the experts on the test sample",
-    "train_error": "error on the training sample",
     "test_error": "error on the test sample",
     "gap": "largest minus next largest <W, v_n>, mean over experts",
-    "gap_used": "largest minus next largest <W, v_n>, mean over samples",
     "covered": "classes with an expert (Definition 2)",
-    "covered_used": "classes that have an expert with test samples",
     "all_covered": "whether every class has an expert",
     "matched": "share of test samples at an expert of their class (Definition 2)",
     "purity": "share of test samples of the commonest class at their expert",
-    "entropy": "dispatch entropy (nats)",
     "sign_purity": "share of test samples of the commonest label at their expert",
     "unequal": "distance of the noisy routing of a class from 1/|M_n| on its experts",
-    "experts_used": "experts with at least one test sample",
     "own_signal": "<W, v_n> for the sample's class at its expert, mean over samples",
     "other_signal": "largest <W, v> for another class at the sample's expert, mean over samples",
     "centre_signal": "|<W, c_n>| for the sample's class at its expert, mean over samples",
@@ -124,16 +119,15 @@ def measure(train: View, test: View, labels: Array, centres: Array, noise: Array
 
     ``labels``, ``centres`` (B, N, d): v_n and c_n; ``noise`` (B, M, n): a draw of the perturbation for the test sample.
 
-    Beside :data:`OVER_EPOCHS`: ``dispatch``, ``on_labels`` and ``on_centres`` (B, M, N), and ``attention`` (B,
-    4, 4), query before key. What a model does not have is NaN.
+    Beside :data:`OVER_EPOCHS`: ``on_labels`` (B, M, N), and ``attention`` (B, 4, 4), query before key. What a model
+    does not have is NaN.
     """
     xp = arrays.namespace(labels, centres)
     out: dict[str, Array] = {}
     for name, view in (("train", train), ("test", test)):
         margin = view.sample.y * view.forward()
         out[f"{name}_loss"] = xp.mean(logistic_loss(margin), axis=-1)
-        # a margin of 0 has no sign: half an error
-        out[f"{name}_error"] = xp.mean((1 - xp.sign(margin)) / 2, axis=-1)
+    out["test_error"] = xp.mean((1 - xp.sign(margin)) / 2, axis=-1)  # a margin of 0 has no sign: half an error
     own = test.own
     if isinstance(own, Mixture):
         out |= _of_mixture(own, test.sample, labels, centres, noise)
@@ -142,8 +136,7 @@ def measure(train: View, test: View, labels: Array, centres: Array, noise: Array
     batch, classes = labels.shape[:2]
     experts = own.weights.shape[1] if isinstance(own, Mixture) else 1
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(OVER_EPOCHS, (batch,))
-    shapes |= dict.fromkeys(("dispatch", "on_labels", "on_centres"), (batch, experts, classes))
-    shapes["attention"] = (batch, len(TOKENS), len(TOKENS))
+    shapes |= {"on_labels": (batch, experts, classes), "attention": (batch, len(TOKENS), len(TOKENS))}
     measured = {name: arrays.to_numpy(value) for name, value in out.items()}
     return {name: measured.get(name, np.full(shape, np.nan)) for name, shape in shapes.items()}
 
@@ -156,32 +149,22 @@ def _of_mixture(own: Mixture, sample: Sample, labels: Array, centres: Array, noi
     expert, n = own.expert, sample.y.shape[1]
     sent = routing.counts(expert, sample.cluster, experts, classes)
     by_sign = routing.counts(expert, xp.astype(sample.y > 0, xp.int64), experts, 2)
-    load = routing.load(sent)
     if noise is not None:
         noisy = xp.argmax(own.scores() + noise, axis=1)
         explored = routing.counts(noisy, sample.cluster, experts, classes)
     else:
         explored = sent
-    mine = specialisation.members(on_labels)
-    in_use = xp.astype(xp.sum(sent, axis=-1, keepdims=True) > 0, xp.float64)
-    gaps = specialisation.gap(on_labels)
     share = sent / n
     covered = specialisation.covered(on_labels)
     return {
-        "dispatch": share,
         "on_labels": on_labels,
-        "on_centres": on_centres,
-        "gap": xp.mean(gaps, axis=-1),
-        "gap_used": xp.sum(gaps * load, axis=-1),
+        "gap": xp.mean(specialisation.gap(on_labels), axis=-1),
         "covered": covered,
-        "covered_used": xp.sum(xp.max(mine * in_use, axis=-2), axis=-1),
         "all_covered": xp.astype(covered == classes, xp.float64),
         "matched": specialisation.matched(on_labels, sent),
         "purity": routing.purity(sent),
         "sign_purity": routing.purity(by_sign),
-        "entropy": routing.dispatch_entropy(sent),
         "unequal": specialisation.distance_from_equal(on_labels, explored),
-        "experts_used": routing.experts_used(sent),
         "own_signal": xp.sum(share * on_labels, axis=(-2, -1)),
         "other_signal": xp.sum(share * _largest_other(on_labels), axis=(-2, -1)),
         "centre_signal": xp.sum(share * xp.abs(on_centres), axis=(-2, -1)),

@@ -64,7 +64,6 @@ def test_gradients_are_those_of_finite_differences():
     largest = np.abs(pairs)
     largest[rows, v, v] = 0.0
     assert out["other_pair"] == pytest.approx(np.mean(largest.max(axis=(1, 2))), rel=1e-5)
-    assert out["centre_pair_largest"] == np.mean(largest.reshape(4, -1).argmax(axis=1) == 5 * c)
 
 
 def test_a_gap_grows_by_a_step_against_the_gradient():
@@ -99,8 +98,6 @@ def test_over_both_labels_a_key_with_a_sign_cancels_and_one_without_does_not():
     assert out["own_pair"] == pytest.approx(np.mean(share) * slope * 3 / 16)
     assert out["label_centre_pair"] == pytest.approx(0, abs=1e-12)
     assert out["distractor_growth"] == pytest.approx(0, abs=1e-12) and out["distractor_query"] > 1e-3
-    assert out["label_centre_one"] == pytest.approx(np.mean(share) / 2 * slope * 3 / 16)
-    assert out["centre_pair_largest"] == 1
 
 
 def test_the_smallest_response_of_attention_to_scores_is_that_of_a_loop():
