@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from moestat.experiment import SettingsModel
 from moestat.models.competition import Competition, Expert
 from moestat.replicates import Row, Streams, each
-from studies.compete_smoe.parts.bound_ratios import certainly_asleep, information, moves, ratios, winner_code
+from studies.compete_smoe.parts.bound_ratios import certainly_asleep, information, moves, ratios
 from studies.compete_smoe.parts.competition_designs import Design, sobol_inputs, true_mixture
 
 VERSION = 1
@@ -61,7 +61,7 @@ def run(s: Settings, streams: Streams) -> Row:
     many true experts win at no input of the sample; ``counterexample``, 1 if one of them certainly wins nowhere (NaN in
     more than three dimensions); ``least_wins``, the smallest share of inputs that an expert wins; ``deficit``, how many
     directions do not change the density; ``agrees``, whether the ratio is positive exactly if no expert is asleep, and
-    the deficit is the number of coordinates of those that are; ``sets_of_winners``, how many occur. Over ``length``:
+    the deficit is the number of coordinates of those that are. Over ``length``:
     ``ratio``, the least E h / D; ``largest``, the largest E h.
     """
     rng = streams("moves", **s.model_dump(exclude={"pool_log2", "evaluation_points"}))
@@ -80,7 +80,6 @@ def run(s: Settings, streams: Streams) -> Row:
         "asleep": float(asleep),
         "counterexample": float(certainly_asleep(model, truth).any()) if model.d <= 3 else np.nan,
         "least_wins": wins.min(),
-        "sets_of_winners": float(len(np.unique(winner_code(model, truth, pool)))),
         "deficit": float(state.deficit),
         "agrees": holds == (asleep == 0) and state.deficit == asleep * model.atom_size,
     }

@@ -56,8 +56,7 @@ class SMoE(torch.nn.Module):
     """sum over the K best experts of softmax(TopK(s))_i g(z; W_i), equation 2.
 
     ``balance``: weight of the load-balancing loss of Fedus et al. (2022); the paper trains without. ``auxiliary``: what
-    the last forward pass in training adds to the task's loss. ``winners_route``: whether in evaluation the winners of
-    the competition make the output (section 3.1), not the router (3.2).
+    the last forward pass in training adds to the task's loss.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class SMoE(torch.nn.Module):
         super().__init__()
         self.experts, self.router = experts, router
         self.top_k, self.competition, self.balance = top_k, competition, balance
-        self.competes = self.winners_route = False
+        self.competes = False
         self.auxiliary: torch.Tensor | None = None
 
     def begin_step(self, step: int, steps: int) -> None:
@@ -82,8 +81,6 @@ class SMoE(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map (..., width) to the same shape."""
         z = x.reshape(-1, x.shape[-1])
-        if self.winners_route and not self.training:
-            return self._won(z).view(x.shape)
         scores = self._scores(z)
         self.auxiliary = None
         if not self.training:

@@ -63,31 +63,23 @@ def measure(
     margins = test.y[:, :, None] * cubic_experts.outputs(weights, test.x)
     margin = cubic_experts.at_expert(margins, expert)
     sent = routing.counts(expert, test.cluster, experts, clusters)
-    load = routing.load(sent)
     error = expert_knowledge.error_by_cluster(~(margins > 0), test.cluster, clusters)
     own_error, other_error = expert_knowledge.own_cluster(error, profession)
     own_sent, _ = expert_knowledge.own_cluster(sent, profession)
     # the division of the experts after the training; where one is equally good on several clusters, its load decides
     division = xp.argmin(error - 1e-9 * sent / test.y.shape[-1], axis=-1)
     best_sent, _ = expert_knowledge.own_cluster(sent, division)
-    used = routing.experts_used(sent)
     out |= {
         "accuracy": xp.mean(xp.astype(margin > 0, xp.float64), axis=-1),
         "loss": cubic_experts.mean_loss(scores, expert, margin),
         "entropy": routing.dispatch_entropy(sent),
-        "purity": routing.purity(sent),
-        "experts_used": used,
-        "share_used": used / experts,
-        "effective_experts": routing.effective_experts(sent),
-        "specialisation": expert_knowledge.specialisation(error, load),
+        "experts_used": routing.experts_used(sent),
         "best_cluster_error": xp.mean(xp.min(error, axis=-1), axis=-1),
         "own_error": xp.mean(own_error, axis=-1),
         "other_error": xp.mean(other_error, axis=-1),
         "routed_to_own": xp.sum(own_sent, axis=-1) / test.y.shape[-1],
         "routed_to_best": xp.sum(best_sent, axis=-1) / test.y.shape[-1],
         "clusters_with_best": expert_knowledge.clusters_with_expert(division, clusters),
-        "expert_load": load,
-        "dispatch": sent / test.y.shape[-1],
         "error": error,
     }
     return {name: arrays.to_numpy(value) for name, value in out.items()}
@@ -96,7 +88,7 @@ def measure(
 VERSION = 1
 
 LAST = (
-    *("accuracy", "train_accuracy", "entropy", "experts_used", "specialisation", "own_error", "routed_to_own"),
+    *("accuracy", "train_accuracy", "entropy", "experts_used", "own_error", "routed_to_own"),
     *("best_cluster_error", "routed_to_best", "clusters_with_best"),
 )
 """Variables that are repeated, as ``last_...``, for the last step."""
@@ -258,7 +250,6 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
     )
     out = {name: np.stack([measured[step][name] for step in s.recorded], axis=1) for name in measured[0]}
     out |= {f"explored_{name}": measured[s.exploration][name] for name in EXPLORED}
-    out["profession"] = arrays.to_numpy(xp.astype(profession, xp.float64))
     out["clusters_with_expert"] = arrays.to_numpy(expert_knowledge.clusters_with_expert(profession, s.clusters))
     return out
 
@@ -269,7 +260,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     The variables of :func:`measure` over ``step``, those of experts padded with NaN to ``expert_slots``, and per
     replicate: ``last_...`` at the last step, ``best_...`` at the step of the best test accuracy (a choice that looks at
     the test sample), ``explored_...`` at the end of the exploration stage, ``late_change``: of the test accuracy over
-    the last quarter of the steps, ``clusters_with_expert`` at the start, and whether these are all (``covered``).
+    the last quarter of the steps, and ``clusters_with_expert`` at the start.
     """
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)
@@ -278,10 +269,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     dims = {name: ("step", "expert", "cluster")[: value.ndim - 1] for name, value in values.items()}
-    dims["profession"] = ("expert",)
-    for name in ("expert_load", "dispatch", "error", "profession"):
-        slots = [(0, s.expert_slots - s.experts if dim == "expert" else 0) for dim in dims[name]]
-        values[name] = np.pad(values[name], [(0, 0), *slots], constant_values=np.nan)
+    slots = [(0, 0), (0, 0), (0, s.expert_slots - s.experts), (0, 0)]
+    values["error"] = np.pad(values["error"], slots, constant_values=np.nan)
     steps, accuracy = np.asarray(s.recorded), values["accuracy"]
     finite = np.all(np.isfinite(values["train_loss"]) & np.isfinite(values["loss"]), axis=1)
     best = np.argmax(accuracy, axis=1)
@@ -291,8 +280,6 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         "iterations": np.full(len(best), s.steps),
         "best_step": steps[best],
         "best_accuracy": np.max(accuracy, axis=1),
-        "best_entropy": values["entropy"][np.arange(len(best)), best],
-        "covered": values["clusters_with_expert"] == s.clusters,
         "late_change": accuracy[:, -1] - accuracy[:, np.argmin(np.abs(steps - 0.75 * s.steps))],
     }
     return assemble(

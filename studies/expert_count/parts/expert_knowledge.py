@@ -18,18 +18,6 @@ def error_by_cluster(wrong: Array, cluster: Array, clusters: int) -> Array:
     return xp.matmul(xp.matrix_transpose(wrong), in_cluster) / total
 
 
-def specialisation(error: Array, load: Array) -> Array:
-    """Return how much larger an expert's mean error is off its best cluster than on it, averaged by load, (...).
-
-    It is 0 for experts that do the same everywhere, 1/2 for experts that know one cluster and guess on the others.
-    """
-    xp = namespace(error, load)
-    clusters = error.shape[-1]
-    best = xp.min(error, axis=-1)
-    others = (xp.sum(error, axis=-1) - best) / (clusters - 1)
-    return xp.sum(load * (others - best), axis=-1)
-
-
 def profession(weights: Array, labels: Array) -> Array:
     """Return the cluster that each expert is closest to at the start: the k of the largest <v_k, w_mj> (Definition 2).
 

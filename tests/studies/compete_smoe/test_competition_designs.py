@@ -183,11 +183,11 @@ def tried_far(replicates=(0, 1), **settings):
 def test_other_weights_of_one_expert_have_its_density_and_are_far(active):
     for expert in ("scaled", "network"):
         ds = tried_far(expert=expert, active=active)
-        assert np.all(ds["least_ratio"] == 0) and np.all(ds["gap"] < 1e-12) and np.all(ds["image_D"] > 1)
+        assert np.all(ds["least_ratio"] == 0) and np.all(ds["image_D"] > 1)
         assert np.all(ds["least_wins"] > 0.2) and np.all(ds["independence"] > 1e-3)
     for expert in ("affine", "tanh"):
         ds = tried_far(expert=expert, active=active)
-        assert np.all(ds["least_ratio"] > 0.01) and np.all(ds["gap"] > 0.1)
+        assert np.all(ds["least_ratio"] > 0.01)
     xr.testing.assert_identical(ds.sel(replicate=[1]), tried_far([1], expert="tanh", active=active))
 
 

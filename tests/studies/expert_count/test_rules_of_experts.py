@@ -71,8 +71,6 @@ def test_runs_that_fail_whatever_their_number_of_experts_do_not_show_it():
     found = [rules.mirror(ds, mirrored(), other="entropy") for ds in drawn]
     assert sum(not answer.reasons and answer.high <= -0.5 for answer in found) <= 3
     assert sum(answer.high <= -0.5 for answer in found) > 6  # which the bootstrap alone would say
-    plain = [general.rank_correlation(ds, mirrored(), other="entropy") for ds in drawn]
-    assert sum(answer.high <= -0.5 for answer in plain) > 25  # and the correlation within a replicate
     assert any("not seen to come from experts" in answer.reasons[0] for answer in found if answer.reasons)
 
 
