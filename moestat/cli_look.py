@@ -81,7 +81,7 @@ def items(arguments: argparse.Namespace) -> None:
         listed = contents.read(paper) or contents.of_sources(paper, mine)
         found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])))
     if arguments.write:
-        titles = "; ".join(listed.paper for listed, _ in found)
+        titles = "; ".join(listed.name for listed, _ in found)
         return _write(arguments.write, {".md": lambda: paper_items.page(found)}, titles)
     for listed, parts in found:
         Console().print(paper_items.rich(parts, listed.title))
@@ -95,13 +95,20 @@ def claim(arguments: argparse.Namespace) -> None:
     from moestat.report import ledger
     from moestat.study import lookup
 
-    places = lookup.all_of(arguments.claim, known(None))
-    if len(places) == 1:
-        shown, decided = ledger.card(arguments.out, places[0].name, places[0].study, places[0].claim)
+    word, studies = arguments.claim, lookup.chosen(arguments.claim, known(None))
+    found = [(name, study, claim) for name, study in studies.items() for claim in study.claims]
+    names = [f"{name}:{claim.id}" for name, _, claim in found]
+    if not found:
+        raise InputError(f"{word} makes no claim")
+    if len(found) > 1 and all(claim.id == word for *_, claim in found):
+        told = f"the claim {word!r} is in {len(found)} studies; name one of them"
+        raise InputError(f"{told}: {', '.join(names)}")
+    if len(found) == 1:
+        shown, decided = ledger.card(arguments.out, *found[0])
         Console().print(shown)
         return print(f"\n{decided}")  # a command is not broken
-    show(arguments.out, lookup.by_study(places), arguments.claim)
-    return print(f"One of them: {called()} claim {places[0].name}:{places[0].claim.id}")
+    show(arguments.out, studies, word)
+    return print(f"One of them: {called()} claim {names[0]}")
 
 
 def new(arguments: argparse.Namespace) -> None:

@@ -26,12 +26,9 @@ def _blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-def test_the_readme_is_one_page_and_its_table_is_the_record():
+def test_the_readmes_table_is_the_record():
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme_table.filled(page) == page, "python docs/readme_table.py --write"
-    words = re.sub(r"<!--.*?-->|^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE).split()
-    assert len(words) <= 700
-    assert page.splitlines().index("```python") < 90
 
 
 @pytest.mark.parametrize("door", [pytest.param(1, marks=pytest.mark.slow), 2])
@@ -83,9 +80,7 @@ def test_commands_name_options_and_studies_that_exist(page):
             named = arguments.claim if verb == "claim" else getattr(arguments, "study", None)
             if named in (None, "NAME", "ID") or ".py" in named:
                 continue
-            if verb == "claim":
-                assert lookup.all_of(named, known), line
-            elif verb == "run" and arguments.claims:
+            if verb == "claim" or verb == "run" and arguments.claims:
                 assert lookup.chosen(named, known), line
             else:
                 assert named in known, line

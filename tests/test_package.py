@@ -27,7 +27,7 @@ def test_the_wheel_carries_every_study(wheel):
         names = set(archive.namelist())
     files = [
         *ROOT.glob("studies/*/*.[pm][yd]"),
-        *ROOT.glob("studies/*/contents.toml"),
+        *ROOT.glob("studies/*/items.py"),
         *ROOT.glob("moestat/report/templates/*"),
     ]
     assert {"moestat/py.typed", *(file.relative_to(ROOT).as_posix() for file in files)} <= names

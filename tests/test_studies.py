@@ -21,8 +21,8 @@ from moestat.report.figures import caption, draw_evidence, shown
 from moestat.runner import plan, results
 from moestat.runner import run as runner
 from moestat.runner.request import Request
-from moestat.study import hub, load
-from moestat.study.presets import judges
+from moestat.study import load
+from moestat.study.presets import judges, rate_of
 from studies.compete_smoe.parts import rules
 
 NETWORK = {"stage_one": 1, "stage_two": 2, "epochs": 3, "width": 4, "depth": 1, "heads": 1, "hidden": 4, "batch": 64}
@@ -149,7 +149,7 @@ def test_every_panel_of_rates_draws_rates_of_the_study(name):
     for figure in (figure for figure in study.figures if figure.kind == "rates"):
         for panel in figure.panels:
             for arm in (arm for arm in arms if any(fnmatch.fnmatchcase(arm, pattern) for pattern in panel.arms)):
-                assert hub.rate_of(study, panel.variable, figure.x, arm), (figure.name, panel.variable, arm)
+                assert rate_of(study, panel.variable, figure.x, arm), (figure.name, panel.variable, arm)
 
 
 def skip_without_libraries(name):

@@ -15,10 +15,10 @@ from moestat.claims.selection import NoAnswerError, is_at
 from moestat.rates.loglog import fit_array
 from moestat.runner.results import NOT_COMPUTED
 from moestat.status import Status
-from moestat.study import hub
+from moestat.study import presets
 from moestat.study.spec import Claim, Study
 
-Window = hub.Window
+Window = presets.Window
 DRAWS = 2000
 """Bootstrap draws of the rate table."""
 AGAIN = 2
@@ -138,9 +138,9 @@ class Evidence:
         found: xr.Dataset = self._kept[converged_only]
         return found
 
-    def facts(self, loss: str, over: str, arm: str) -> hub.SeriesFacts:
+    def facts(self, loss: str, over: str, arm: str) -> presets.SeriesFacts:
         """Return what the study says about a series."""
-        return hub.facts(self.study, self.preset, loss, over, arm)
+        return presets.facts(self.study, self.preset, loss, over, arm)
 
     def samples(
         self,

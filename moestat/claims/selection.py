@@ -12,8 +12,7 @@ from moestat.runner.results import BINARY
 from moestat.sentences import listed as listed
 from moestat.sentences import nearest
 from moestat.status import Status
-from moestat.study.patterns import fits
-from moestat.study.spec import Claim
+from moestat.study.spec import Claim, fits
 
 Data = TypeVar("Data", xr.DataArray, xr.Dataset)
 Side = tuple[str, str, dict[str, Any]]

@@ -24,8 +24,7 @@ from moestat.report import panels, style
 from moestat.report.panels import Facts, Names, point
 from moestat.report.tables import label
 from moestat.report.text import mathtext, minus
-from moestat.study.patterns import fits
-from moestat.study.spec import Figure, Panel, Study
+from moestat.study.spec import Figure, Panel, Study, fits
 
 PART = re.compile(r"[,:]\s+")
 PANELS = {"rates": panels.rates, "lines": panels.lines, "heatmap": panels.heatmap}
@@ -269,8 +268,9 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
     lines: dict[str, list[str]] = {}
     for number, fact in enumerate(facts):
         for reason, name in fact.remarks:
-            lines.setdefault(reason, []).append(f"({chr(97 + number)}) {name}" if len(facts) > 1 else name)
-    said += [f"{reason}: {'; '.join(names)}" for reason, names in lines.items()]
+            of = [f"({chr(97 + number)}) {name}" if len(facts) > 1 else name] if name else []
+            lines.setdefault(reason, []).extend(of)
+    said += [f"{reason}: {'; '.join(names)}" if names else reason for reason, names in lines.items()]
     arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or chosen(evidence.ds, ["*"])
     counts, number = evidence.count((arm, {}) for arm in arms), evidence.ds.sizes["replicate"]
     said.append(f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}")

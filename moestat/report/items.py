@@ -16,7 +16,7 @@ from moestat.claims.wording import AT_SCALE, VERDICTS, broad, wording
 from moestat.report import views
 from moestat.report.text import markdown
 from moestat.report.views import Shown, in_words
-from moestat.study.contents import Contents, Item, Repair
+from moestat.study.contents import Item, Paper, Repair
 from moestat.study.spec import Scale
 
 ORIGINS = ("stated", "implied", "ours")
@@ -148,7 +148,7 @@ def _shown(word: str, scale: Scale) -> str:
     return word if word == NOT_RUN else f"{MIXED}{AT_SCALE[scale]}"
 
 
-def parts(contents: Contents, records: Sequence[dict[str, Any]]) -> list[Part]:
+def parts(contents: Paper, records: Sequence[dict[str, Any]]) -> list[Part]:
     """Put every claim to the item that its source names first."""
     by_name = {item.name: Part(item) for item in contents.items}
     for row in records:
@@ -179,7 +179,7 @@ def rich(found: Iterable[Part], title: str) -> Shown:
     return Shown(views.table(COLUMNS, [_cells(part) for part in found], title=title), spare=("says",))
 
 
-def page(papers: Sequence[tuple[Contents, Sequence[Part]]]) -> str:
+def page(papers: Sequence[tuple[Paper, Sequence[Part]]]) -> str:
     """Return the items of some papers as one Markdown page, the same for the same outputs."""
     listed = [(contents, [_cells(part) for part in found]) for contents, found in papers]
     template = views.environment().overlay(autoescape=False).get_template("items.md.j2")

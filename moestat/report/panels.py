@@ -54,7 +54,7 @@ class Facts:
 
     arms: list[str] = field(default_factory=list)
     remarks: list[tuple[str, str]] = field(default_factory=list)
-    """What is left out or incomplete, and the line."""
+    """What is left out or incomplete, and the line; no line where it is of the whole axis."""
     parts: set[str] = field(default_factory=set)
     references: list[str] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
@@ -209,7 +209,7 @@ def lines(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
         if lost := int((array.sizes.get("replicate", 1) - used)[used > 0].sum()):
             facts.remarks.append((f"{lost} values are missing", name))
         if figure.logx and x.dtype.kind == "f" and np.any(x <= 0):
-            facts.remarks.append((f"{figure.x} = {number(x[x <= 0][0])} has no place on a logarithmic axis", name))
+            facts.remarks.append((f"{figure.x} = {number(x[x <= 0][0])} has no place on a logarithmic axis", ""))
             mean = np.where(x > 0, mean, np.nan)
         if np.isfinite(mean).any():
             at = _places(x, (index + 0.5) / len(curves) - 0.5, len(curves), log=figure.logx)

@@ -20,7 +20,7 @@ from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
 from moestat.sentences import listed, nearest
 from moestat.status import Status
-from moestat.study import hub
+from moestat.study import presets
 from moestat.study.spec import Rate
 
 DIAGNOSTICS = (
@@ -71,7 +71,7 @@ def label(ds: xr.Dataset, arm: str) -> str:
 
 
 def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") -> list[dict[str, Any]]:
-    facts = hub.facts_of(evidence.study, evidence.preset, rate, arm)
+    facts = presets.facts_of(evidence.study, evidence.preset, rate, arm)
     head = {"arm": arm, "label": label(evidence.ds, arm), "loss": rate.loss, "over": rate.over}
     try:
         array = evidence.samples(rate.loss, arm)

@@ -21,8 +21,8 @@ import xarray as xr
 from moestat.runner.difference import ANY
 from moestat.runner.experiments import importable
 from moestat.runner.results import RANGE
-from moestat.study import places
-from moestat.study.patterns import fits
+from moestat.study import seal
+from moestat.study.spec import fits
 
 if TYPE_CHECKING:
     from moestat.runner.plan import PlannedCell
@@ -111,7 +111,7 @@ def _own(module_name: str, kind: str, name: str) -> Any:
 
 def _place(module_name: str) -> tuple[str, str]:
     """Return the package of an experiment, and the name under which the package describes its variables."""
-    package, _, experiment = places.now(module_name).partition(":")[0].rpartition(".")
+    package, _, experiment = seal.now(module_name).partition(":")[0].rpartition(".")
     return package, _tables(package).get("like", {}).get(experiment, experiment)
 
 

@@ -17,7 +17,7 @@ from moestat.runner import plan as plans
 from moestat.runner.begin import version_of
 from moestat.runner.overview import recorded
 from moestat.runner.request import Request
-from moestat.study import load, places, seal
+from moestat.study import load, seal
 
 
 def merge(study: str, folders: Sequence[Path], out: Path) -> tuple[Request, str]:
@@ -73,7 +73,7 @@ def _request(study: str, folder: Path) -> Request:
         raise InputError(f"{folder} holds results {named}, and not of {study_file.shown}")
     load.need_preset(study_file, preset)
     request = recorded(Request(study=study, preset=preset), folder)
-    if places.now(str(kept.get("experiment"))) != (wanted := plans.of(request).module_name):
+    if seal.now(str(kept.get("experiment"))) != (wanted := plans.of(request).module_name):
         named = f"of the experiment {kept.get('experiment')!r}, by its manifest"
         raise InputError(f"{folder} holds results {named}; that of {study_file.shown} is {wanted!r}")
     return request

@@ -47,8 +47,8 @@ class Study:
 
     def __init__(self, title: str, *, name: str = "", **fields: Any) -> None:
         self.places: dict[Loc, tuple[str, int]] = {(): _caller()}
-        self.tables: dict[str, Any] = {"title": title, "paper": "none", "source": "", **_plain(fields)}
-        self.tables = {"presets": {}, **{table: [] for table in LISTS}, **self.tables}
+        self.tables: dict[str, Any] = {"presets": {}, **{table: [] for table in LISTS}}
+        self.tables |= {"title": title, "paper": "none", "source": "", **_plain(fields)}
         self.name = name
 
     def arm(self, name: str, label: str = "", /, *, presets: Sequence[str] = ("*",), **settings: Any) -> None:
@@ -93,13 +93,7 @@ class Study:
         self._add("figures", {"name": name, **keys})
 
     def check(self) -> spec.Study:
-        """Return the checked, immutable study.
-
-        Raises
-        ------
-        InputError
-            With one line for each problem: file and line, arm or claim, key, what is wrong, what is allowed.
-        """
+        """Return the checked, immutable study, or raise ``InputError``: a line for each problem, with its place."""
         from moestat.study import load
 
         return load.checked(self, self.file)

@@ -6,34 +6,35 @@ It is refused when the study is read, since a claim that is mended after the run
 from __future__ import annotations
 
 import fnmatch
+import functools
 import math
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from moestat.experiment import no_truth_value, truth_values
 from moestat.sentences import counted, listed, nearest, show
-from moestat.study import hub, presets
+from moestat.study import presets
 from moestat.study.builder import LISTS
 from moestat.study.problems import Loc, path_text
-from moestat.study.spec import OF_VARIABLE, OPTIONS, RULES, Claim, Scalar, Study
+from moestat.study.spec import OPTIONS, RULES, Claim, Scalar, Study
 
 RESERVED = frozenset({"arm", "arm_label", "replicate", "status", "message", "iterations"})
 """Names of what every run writes, which no axis may have."""
-FEWEST_SIZES = 2
-"""Sizes without which there is no slope."""
 ONE = {table: table.rstrip("s") for table in (*LISTS, "presets")}
 
 Fault = tuple[Loc, str]
 """A place in the tables, and what is wrong with it, as the rest of a sentence."""
+Grid = Mapping[str, list[Scalar]]
 
 
-def faults(study: Study, tables: Mapping[str, Any]) -> list[Fault]:
+def faults(study: Study, tables: Any) -> list[Fault]:
     """Return what is wrong with a study of the right form; names and grids first, which the rest takes for granted."""
     found: list[Fault] = [(loc, "holds a NUL character, which no file of results can keep") for loc in _nul(tables)]
     for loc, of in truth_values(tables, study):  # those of settings are checked by their experiment
-        found.append((loc, f"is {show(_given(tables, loc))}: {no_truth_value(of)}"))
+        found.append((loc, f"is {show(functools.reduce(operator.getitem, loc, tables))}: {no_truth_value(of)}"))
     found = found or [*_twice(study), *_unknown(study), *_options(study), *_axes(study)]
-    return found or [*_idle_settings(study), *_reversed(study), *_unjudged(study)]
+    return found or [*_idle_settings(study), *_unjudged(study)]
 
 
 def words(tables: Mapping[str, Any], loc: Loc) -> str:
@@ -42,53 +43,38 @@ def words(tables: Mapping[str, Any], loc: Loc) -> str:
     >>> words({"claims": [{"id": "c"}]}, ("claims", 0, "at", "n"))
     "claim 'c': at.n"
     """
-    if not loc:
-        return "the study:"
-    if len(loc) == 1 or loc[0] not in ONE:
-        return path_text(loc)
+    if len(loc) < 2 or loc[0] not in ONE:
+        return path_text(loc) or "the study:"
     name: Any = loc[1]
     if isinstance(name, int):
         item = tables[loc[0]][name]
         given = [item.get(key) for key in ("id", "name", "loss")] if isinstance(item, Mapping) else []
         name = next((str(word)[:40] for word in given if word), name + 1)
-    whose = f"{ONE[str(loc[0])]} {name!r}"
-    return f"{whose}: {path_text(loc[2:])}" if len(loc) > 2 else f"{whose}:"
+    return f"{ONE[str(loc[0])]} {name!r}: {path_text(loc[2:])}".rstrip()
 
 
 def axis_problems(axis: str, values: list[Any]) -> list[str]:
     """Say what is wrong with one axis of a grid."""
-    complaints = []
-    if axis in RESERVED or not axis.isidentifier():
-        complaints.append(
-            f"is not allowed as the name of an axis (a plain word other than {', '.join(sorted(RESERVED))})"
-        )
-    if not values:
-        complaints.append("is empty; give at least one value")
-    if len(set(values)) < len(values):
-        complaints.append(f"has a value twice: {show(values)}")
-    for value in values:
-        if isinstance(value, float) and not math.isfinite(value):
-            complaints.append(f"holds {value}; allowed are finite numbers, text, true and false")
-        if isinstance(value, int) and abs(value) >= 2**63:
-            complaints.append("holds an integer beyond 64 bits")
     kinds = {str if isinstance(value, str) else bool if isinstance(value, bool) else float for value in values}
-    if len(kinds) > 1:
-        complaints.append(f"mixes numbers, text and truth values: {show(values)}")
-    return complaints
+    infinite = [value for value in values if isinstance(value, float) and not math.isfinite(value)]
+    plain = f"a plain word other than {', '.join(sorted(RESERVED))}"
+    found = {
+        f"is not allowed as the name of an axis ({plain})": axis in RESERVED or not axis.isidentifier(),
+        "is empty; give at least one value": not values,
+        f"has a value twice: {show(values)}": len(set(values)) < len(values),
+        f"holds {listed(infinite)}; allowed are finite numbers, text, true and false": infinite,
+        "holds an integer beyond 64 bits": any(isinstance(value, int) and abs(value) >= 2**63 for value in values),
+        f"mixes numbers, text and truth values: {show(values)}": len(kinds) > 1,
+    }
+    return [text for text, wrong in found.items() if wrong]
 
 
 def _nul(value: Any, loc: Loc = ()) -> Iterator[Loc]:
-    if isinstance(value, str) and "\0" in value:
+    if isinstance(value, Mapping | list):
+        for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+            yield from [(*loc, str(key))] if "\0" in str(key) else _nul(item, (*loc, key))
+    elif isinstance(value, str) and "\0" in value:
         yield loc
-    items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, Mapping) else ()
-    for key, item in enumerate(value) if isinstance(value, list) else items:
-        yield from [(*loc, str(key))] if "\0" in str(key) else _nul(item, (*loc, key))
-
-
-def _given(tables: Any, loc: Loc) -> Any:
-    for part in loc:
-        tables = tables[part]
-    return tables
 
 
 # -- names ----------------------------------------------------------------------------------------------------------
@@ -96,73 +82,53 @@ def _given(tables: Any, loc: Loc) -> Any:
 
 def _twice(study: Study) -> Iterator[Fault]:
     """Arms, claims and figures that are called as one before them; the files of the first figure are figure.*."""
-    figures = ["figure", *(figure.name for figure in study.figures[1:])] if study.figures else []
-    for table, key, names in (
-        ("arms", "name", [arm.name for arm in study.arms]),
-        ("claims", "id", [claim.id for claim in study.claims]),
-        ("figures", "name", figures),
-    ):
+    for table, key in (("arms", "name"), ("claims", "id"), ("figures", "name")):
+        names = [getattr(item, key) for item in getattr(study, table)]
+        names[:1] = ["figure"] if table == "figures" and names else names[:1]
         for at, name in enumerate(names):
-            if names.index(name) < at:
+            if name in names[:at]:
                 why = "; the first is always called 'figure'" if name == "figure" else ""
                 yield (table, at, key), f"is that of an earlier {ONE[table]}; allowed are different names{why}"
 
 
 def _unknown(study: Study) -> Iterator[Fault]:
     """Patterns that match no arm, preset or claim."""
-    arms, claims = [arm.name for arm in study.arms], [claim.id for claim in study.claims]
     named: list[tuple[Loc, Iterable[str], str]] = [
-        (("presets", name, "arms"), preset.arms, "arm") for name, preset in study.presets.items()
+        (("presets", name, "arms"), preset.arms, "arms") for name, preset in study.presets.items()
     ]
     for table in ("arms", "claims", "figures"):
-        named += [((table, i, "presets"), item.presets, "preset") for i, item in enumerate(getattr(study, table))]
-    for table, rates in (("rates", study.rates), ("parameters", study.parameters)):
-        named += [
-            ((table, i, key), getattr(rate, key), "arm")
-            for i, rate in enumerate(rates)
-            for key in ("arms", "predicted", "printed")
-        ]
+        named += [((table, i, "presets"), item.presets, "presets") for i, item in enumerate(getattr(study, table))]
+    for table in ("rates", "parameters"):
+        for i, rate in enumerate(getattr(study, table)):
+            named += [((table, i, key), getattr(rate, key), "arms") for key in ("arms", "predicted", "printed")]
     for i, claim in enumerate(study.claims):
-        of_claim = {"arm": claim.arm, "versus": claim.versus}
-        named += [(("claims", i, key), [name], "arm") for key, name in of_claim.items() if name]
-    named += [(("findings", i, "when"), finding.when, "claim") for i, finding in enumerate(study.findings)]
+        named += [(("claims", i, key), [arm], "arms") for key in ("arm", "versus") if (arm := getattr(claim, key))]
+    named += [(("findings", i, "when"), finding.when, "claims") for i, finding in enumerate(study.findings)]
     for i, figure in enumerate(study.figures):
-        named += [(("figures", i, "panels", j, "arms"), panel.arms, "arm") for j, panel in enumerate(figure.panels)]
-    known = {"arm": arms, "preset": list(study.presets), "claim": claims}
-    for loc, patterns, what in named:
+        named += [(("figures", i, "panels", j, "arms"), panel.arms, "arms") for j, panel in enumerate(figure.panels)]
+    ids = [claim.id for claim in study.claims]
+    known = {"arms": [arm.name for arm in study.arms], "presets": list(study.presets), "claims": ids}
+    for loc, patterns, table in named:
         for pattern in patterns:
-            if not fnmatch.filter(known[what], pattern):
-                hint = nearest(pattern, known[what]) or ";"
-                yield loc, f"names {pattern!r}, which is no {what} of the study{hint} they are {listed(known[what])}"
+            if not fnmatch.filter(known[table], pattern):
+                told = nearest(pattern, known[table]) or ";"
+                told += f" they are {listed(known[table])}"
+                yield loc, f"names {pattern!r}, which is no {ONE[table]} of the study{told}"
 
 
 def _options(study: Study) -> Iterator[Fault]:
-    """Options that no figure of the kind reads; a heat map may have a table of them for each of its variables."""
+    """Options that no figure of the kind reads; what a function takes is its own affair."""
     for i, figure in enumerate(study.figures):
-        if figure.kind == "function":  # what it takes is its own affair
-            continue
-        drawn = dict.fromkeys([panel.variable for panel in figure.panels] or study.summaries)
-        tables = [name for name in drawn if figure.kind == "heatmap"]
-        allowed = [*sorted(OPTIONS[figure.kind]), *tables]
-        found: list[tuple[Loc, list[str]]] = [((key,), allowed) for key in figure.options]
-        for name in tables:
-            table = figure.options.get(name, {})
-            if isinstance(table, Mapping):
-                found += [((name, key), sorted(OF_VARIABLE)) for key in table]
-            else:
-                told = f"is {show(table)}; allowed is a table of {listed(sorted(OF_VARIABLE))}"
-                yield ("figures", i, "options", name), told
-        for loc, known in found:
-            if loc[-1] not in known:
-                hint = nearest(str(loc[-1]), known) or ";"
-                told = f"is no option of kind '{figure.kind}'{hint} allowed are {listed(known)}"
-                yield ("figures", i, "options", *loc), told
+        allowed = sorted(OPTIONS.get(figure.kind, figure.options))
+        for key in figure.options:
+            if key not in allowed:
+                told = f"{nearest(key, allowed) or ';'} allowed are {listed(allowed)}"
+                yield ("figures", i, "options", key), f"is no option of kind '{figure.kind}'{told}"
 
 
 def _axes(study: Study) -> Iterator[Fault]:
-    grids: list[tuple[Loc, dict[str, list[Scalar]]]] = [(("grid",), study.grid)]
-    grids += [(("presets", name, "grid"), preset.grid) for name, preset in study.presets.items()]
-    for loc, grid in grids:
+    grids: list[tuple[Loc, Grid]] = [(("presets", name, "grid"), preset.grid) for name, preset in study.presets.items()]
+    for loc, grid in [(("grid",), study.grid), *grids]:
         for axis, values in grid.items():
             yield from (((*loc, axis), problem) for problem in axis_problems(axis, values))
 
@@ -173,39 +139,26 @@ def _axes(study: Study) -> Iterator[Fault]:
 def _idle_settings(study: Study) -> Iterator[Fault]:
     """Settings that the grid replaces wherever they could count."""
     grids = {name: study.grid | preset.grid for name, preset in study.presets.items()}
-    tables: list[tuple[Loc, Mapping[str, Any], list[dict[str, list[Scalar]]]]] = [
-        (("settings",), study.settings, list(grids.values()))
-    ]
+    tables: list[tuple[Loc, Mapping[str, Any], list[Grid]]] = [(("settings",), study.settings, [*grids.values()])]
     tables += [(("presets", name, "settings"), study.presets[name].settings, [grid]) for name, grid in grids.items()]
     for loc, settings, there in tables:
-        for key, value in settings.items():
-            if all(key in grid for grid in there):
-                grid = f"the grid replaces it by {key} = {listed(there[0][key])}"
-                yield (*loc, key), f"is {show(value)}, which never counts: {grid}; allowed is one of the two"
-
-
-def _reversed(study: Study) -> Iterator[Fault]:
-    places: dict[Loc, Any] = {("presets", name, "window"): preset.window for name, preset in study.presets.items()}
-    for table in ("rates", "parameters", "claims"):
-        places |= {(table, i, "window"): item.window for i, item in enumerate(getattr(study, table))}
-    for loc, window in places.items():
-        if window is not None and not window[0] < window[1]:
-            yield loc, f"is {show(list(window))}; allowed is [low, high] with low < high"
+        for key in (key for key in settings if all(key in grid for grid in there)):
+            counts = f"the grid replaces it by {key} = {listed(there[0][key])}"
+            yield (*loc, key), f"is {show(settings[key])}, which never counts: {counts}; allowed is one of the two"
 
 
 def _unjudged(study: Study) -> Iterator[Fault]:
     for index, claim in enumerate(study.claims):
-        of_claim: dict[str, str] = {}
+        told: dict[str, str] = {}
         for key, text in _faults_of_claim(study, claim):
-            of_claim.setdefault(key, text)  # of several presets the first
-        for key, text in of_claim.items():
+            told.setdefault(key, text)  # of several presets the first
+        for key, text in told.items():
             loc: Loc = ("claims", index, *key.split(".", 1))
             yield loc, text
 
 
 def _faults_of_claim(study: Study, claim: Claim) -> Iterator[tuple[str, str]]:
-    low, high = claim.region
-    if math.isnan(low) or math.isnan(high) or math.isinf(low) and math.isinf(high):
+    if not any(map(math.isfinite, claim.region)):
         rule = next(rule for rule in RULES if getattr(claim, rule) is not None)
         yield rule, f"is {show(getattr(claim, rule))}, which decides nothing; allowed are limits of which one is finite"
     sides = _compared(claim)
@@ -278,17 +231,18 @@ def _open_points(study: Study, preset: str, claim: Claim) -> Iterator[tuple[str,
 
 def _short_window(study: Study, preset: str, claim: Claim) -> Iterator[tuple[str, str]]:
     """Fit windows that hold too few sizes of the grid; an axis of the experiment's own is not known before the run."""
-    window = hub.window_of(study, preset, claim.variable, claim.over, claim.arm, claim)
-    key, of = "window", ""
-    if claim.window is None:
+    window, key, of = claim.window, "window", ""
+    if window is None:
         whose = f"the preset {preset!r}" if study.presets[preset].window is not None else "its rate"
         key, of = "over", f"{claim.over!r}, whose window in {whose} is "
+        rate = presets.rate_of(study, claim.variable, claim.over, claim.arm)
+        window = presets.window_of(study, preset, rate)
     for _, arm, _ in _compared(claim):
         sizes = _points(study, preset, arm).get(claim.over)
-        if window is None or sizes is None or not window[0] < window[1]:  # which is told already
+        if window is None or sizes is None:
             continue
         inside = [n for n in sizes if isinstance(n, int | float) and window[0] <= n <= window[1]]
-        if len(inside) < FEWEST_SIZES:
+        if len(inside) < 2:  # there is no slope
             holds = f"which holds {counted(len(inside), 'size')} of the grid at preset {preset!r}"
-            allowed = f"allowed are windows of at least {FEWEST_SIZES} of {claim.over} = {listed(sizes)}"
+            allowed = f"allowed are windows of at least 2 of {claim.over} = {listed(sizes)}"
             yield key, f"is {of}{show(list(window))}, {holds}; {allowed}"

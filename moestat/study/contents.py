@@ -1,20 +1,19 @@
 """What a paper contains: its theorems, lemmas, tables and figures in its own order, and where a source points to.
 
-The list is ``contents.toml`` in the folder of the paper, ``studies/<paper>/``. A claim belongs to the item that
-its source names first; results, tables and figures count before sections.
+The list is ``items.py`` in the folder of the paper, ``studies/<paper>/``, a module with a variable ``paper``. A claim
+belongs to the item that its source names first; results, tables and figures count before sections.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 
 from pydantic import Field
 
 from moestat.own_files import STUDIES
+from moestat.study import load
 from moestat.study.spec import Strict, Study
 
 KINDS = {
@@ -33,8 +32,7 @@ KINDS = {
 
 _LABEL = r"(?:[A-Z]?\.?\d+(?:\.\d+)*[a-d]?(?![\w^])|[A-Z](?:\.\d+)*(?!\w))"
 _NEXT = r"(?:,\s*|\s+and\s+|\s+to\s+|-)"
-_NOUN = r"\s+(?:tasks|experts|patches|seeds|samples)\b"
-"""What follows a number that is no label: Table 1, 10 tasks."""
+_NOUN = r"\s+(?:tasks|experts|patches|seeds|samples)\b"  # what follows a number that is no label: Table 1, 10 tasks
 _KIND = "|".join(f"(?P<{kind}>{words})" for kind, words in KINDS.items())
 _PLACE = re.compile(
     rf"(?<![^\W\d_])(?i:{_KIND})\s*(?P<labels>{_LABEL}(?:{_NEXT}{_LABEL}(?!{_NOUN}))*)|(?<!\w)\((?P<equation>\d+)\)"
@@ -57,11 +55,7 @@ def places(source: str) -> list[Place]:
 
 
 def without_places(text: str) -> str:
-    """Return what a text says beside the items that it names.
-
-    >>> without_places("Theorem 1, statement 3")
-    ' , statement 3'
-    """
+    """Return what a text says beside the items that it names."""
     return _PLACE.sub(" ", text)
 
 
@@ -98,19 +92,14 @@ class Item(Strict):
     figures: list[str] = []
     repairs: list[Repair] = []
 
-    @property
-    def anchor(self) -> str:
-        """The anchor of the item in a page."""
-        return re.sub(r"\W+", "-", self.name).strip("-").lower()
 
-
-class Contents(Strict):
+class Paper(Strict):
     """The items of a paper, in its own order.
 
     ``key`` is how sources begin (SA), and ``problem`` the paper's own one, by which the scale of a run is told.
     """
 
-    paper: str
+    name: str
     key: str
     title: str
     problem: str
@@ -129,31 +118,20 @@ class Contents(Strict):
 
     def _at(self, place: Place) -> Item | None:
         """Return the item at a place, or the one that holds it: Figure 1 holds 1a, Section 6 holds 6.4."""
-        kind, label = place
-        while (kind, label) not in self._by_place:
-            shorter = label.rpartition(".")[0] if kind == "Section" else label.rstrip("abcd")
-            if shorter in ("", label):
-                return None
-            label = shorter
-        return self._by_place[kind, label]
+        found, (kind, label) = self._by_place.get(place), place
+        wider = label.rpartition(".")[0] if kind == "Section" else label.rstrip("abcd")
+        return found or (self._at((kind, wider)) if wider not in ("", label) else None)
 
 
-def path_of(paper: str) -> Path:
-    """Return where the list of a paper is."""
-    return STUDIES / paper.replace("-", "_") / "contents.toml"
-
-
-def read(paper: str) -> Contents | None:
+def read(paper: str) -> Paper | None:
     """Read the list of a paper; None where there is none."""
-    path = path_of(paper)
-    return Contents.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+    path = STUDIES / paper.replace("-", "_") / "items.py"
+    return load.executed(path)["paper"] if path.is_file() else None
 
 
-def of_sources(paper: str, studies: Mapping[str, Study]) -> Contents:
+def of_sources(paper: str, studies: Mapping[str, Study]) -> Paper:
     """Return a list made from the sources of the claims, for a paper that has none: an item for every place named."""
     sources = [claim.source for study in studies.values() for claim in study.claims]
     named = dict.fromkeys(f"{kind} {label}" for source in sources for kind, label in places(source)[:1])
-    items: list[dict[str, object]] = [{"name": name, "says": ""} for name in named]
-    items = items or [{"name": "Claims", "says": "", "also": [""]}]
-    about = {"paper": paper, "key": "", "title": paper, "problem": "It is told by the presets of the studies."}
-    return Contents.model_validate({**about, "items": items})
+    items = [Item(name=name, says="") for name in named] or [Item(name="Claims", says="", also=[""])]
+    return Paper(name=paper, key="", title=paper, problem="It is told by the presets of the studies.", items=items)

@@ -3,7 +3,7 @@
 A study is a Python module with a variable ``study``. It is named by its file: ``sigmoid_vs_softmax`` is
 ``studies/sigmoid_vs_softmax.py`` or ``studies/<folder>/sigmoid_vs_softmax.py`` in the current folder, in the checkout
 that moestat runs from, or among the studies that travel inside the wheel. A path to any other file works too. What it
-is about stands in its docstring, below the first paragraph.
+is about stands in its docstring, below the first paragraph. Whatever is wrong is an ``InputError``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from moestat.errors import InputError
 from moestat.own_files import STUDIES
+from moestat.sentences import listed, nearest
 from moestat.study.builder import Study
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"\w(.*\S)?", re.DOTALL)
 VARIABLE = re.compile(r"^study\b[^=\n]*=", re.MULTILINE)
-SECTION = re.compile(r"^## (About|Notes)$\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-NO_TOML = "is a TOML file; a study is a Python module with a variable study, and moestat new NAME writes one"
 MOST_TOLD = 8
 
 objects: dict[str, Study] = {}
@@ -37,11 +36,10 @@ objects: dict[str, Study] = {}
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study that was read and checked: its name, the path and the source of its module, and its content."""
+    """A study that was read and checked: its name, the path of its module, and its content."""
 
     name: str
     path: Path
-    text: str
     study: spec.Study
 
     @property
@@ -60,8 +58,7 @@ def shown_path(path: Path) -> str:
 
 def study_folders() -> list[Path]:
     """Return the folders in which a study is looked up by name, in this order."""
-    folders = dict.fromkeys([(Path.cwd() / "studies").resolve(), STUDIES])
-    return [folder for folder in folders if folder.is_dir()]
+    return [*dict.fromkeys([(Path.cwd() / "studies").resolve(), STUDIES])]
 
 
 def known_studies(folders: Sequence[Path] | None = None) -> dict[str, Path]:
@@ -75,58 +72,38 @@ def known_studies(folders: Sequence[Path] | None = None) -> dict[str, Path]:
     return paths
 
 
-def summary(path: Path, preset: str = "quick") -> tuple[str, str]:
-    """Return the title of a study, and what a preset states of its time, without checking the rest."""
+def summary(path: Path) -> tuple[str, str]:
+    """Return the title of a study, and what its preset *quick* states of its time, without checking the rest."""
     try:
-        tables = module(path)[1].tables
+        tables = module(path).tables
     except InputError as error:
         return f"(cannot be read: {error})", ""
-    return str(tables["title"]), str(tables["presets"].get(preset, {}).get("expected", ""))
+    return str(tables["title"]), str(tables["presets"].get("quick", {}).get("expected", ""))
 
 
 def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
-    """Return the studies of one paper.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message lists the papers.
-    """
-    from moestat.sentences import listed, nearest
-
-    papers: dict[str, list[str]] = {}
+    """Return the studies of one paper."""
+    papers: dict[str, dict[str, Path]] = {}
     for name, path in known.items():
         with contextlib.suppress(InputError):  # a file that cannot be read belongs to no paper
-            papers.setdefault(str(module(path)[1].tables["paper"]), []).append(name)
+            papers.setdefault(str(module(path).tables["paper"]), {})[name] = path
     if paper not in papers:
-        known_papers = listed(sorted(papers))
-        raise InputError(f"there is no study of the paper {paper!r}{nearest(paper, papers)}; papers are {known_papers}")
-    return {name: known[name] for name in papers[paper]}
+        hint = nearest(paper, papers)
+        raise InputError(f"there is no study of the paper {paper!r}{hint}; papers are {listed(sorted(papers))}")
+    return papers[paper]
 
 
 def find(name: str | Path) -> Path:
-    """Return the file that ``name`` means: the name of a study or a path.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message names the study that was probably meant, or lists all that are known.
-    """
+    """Return the file that ``name`` means: the name of a study or a path."""
     text = str(name)
     if text in objects:
         return objects[text].file.with_name(f"{text}.py")
-    if text.endswith(".toml"):
-        raise InputError(f"{text} {NO_TOML}")
-    if text.endswith(".py") or "/" in text or "\\" in text:
-        path = Path(text).expanduser()
-        if path.is_file():
+    if is_path(text):
+        if (path := Path(text).expanduser()).is_file():
             return path
         raise InputError(f"there is no study file {text}")
-    known = known_studies()
-    if text in known:
+    if text in (known := known_studies()):
         return known[text]
-    from moestat.sentences import nearest
-
     for path in (Path(f"{text}.py"), *sorted(Path().glob(f"*/{text}.py"))):
         if path.is_file():
             raise InputError(f"there is no study {text!r}, but a file of that name; give its path: {path}")
@@ -136,14 +113,13 @@ def find(name: str | Path) -> Path:
     raise InputError(f"there is no study {text!r}. The known studies are:{lines}")
 
 
-def named(study: str | Path | Study) -> str:
-    """Return the word that means a study from here on: a name, a path, or the name of an object, which is kept.
+def is_path(word: str) -> bool:
+    """Return whether a word is the path of a study, and not its name."""
+    return word.endswith(".py") or "/" in word or "\\" in word
 
-    Raises
-    ------
-    InputError
-        If an object has no name: one of a notebook.
-    """
+
+def named(study: str | Path | Study) -> str:
+    """Return the word that means a study from here on: a name, a path, or the name of an object, which is kept."""
     if not isinstance(study, Study):
         return str(study)
     name = study.name or (study.file.stem if study.file.is_file() else "")
@@ -154,48 +130,35 @@ def named(study: str | Path | Study) -> str:
 
 
 def need_preset(study_file: StudyFile, preset: str) -> None:
-    """Refuse a preset that the study does not have.
-
-    Raises
-    ------
-    InputError
-        The message lists the presets.
-    """
-    from moestat.sentences import listed, nearest
-
+    """Refuse a preset that the study does not have."""
     presets = study_file.study.presets
     if preset not in presets:
         hint = nearest(preset, presets) or ";"
         raise InputError(f"{study_file.shown}: there is no preset {preset!r}{hint} allowed are {listed(presets)}")
 
 
-def source(path: Path) -> str:
-    """Return the text of a file.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is no UTF-8.
-    """
-    try:
-        return path.read_bytes().decode("utf-8-sig")  # editors on Windows put a mark before the text
-    except OSError as error:
-        raise InputError(f"{shown_path(path)}: the file cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{shown_path(path)}: the file is not UTF-8 text (byte {error.start})") from None
+def module(path: Path) -> Study:
+    """Execute the module of a study; return its variable ``study``, not yet checked."""
+    content = executed(path)
+    if not isinstance(study := content.get("study"), Study):
+        told = "a study module has a variable study, a moestat.Study, and this one has none"
+        raise InputError(f"{shown_path(path)}: {told}")
+    _, _, about = inspect.cleandoc(content.get("__doc__") or "").partition("\n\n")
+    study.tables["about"] = study.tables.get("about") or about
+    return study
 
 
-def module(path: Path) -> tuple[str, Study]:
-    """Execute the module of a study; return its source and its variable ``study``, not yet checked.
+def executed(path: Path) -> dict[str, Any]:
+    """Execute a module; return what it defines.
 
     It is compiled from its source each time: compiled files are told apart by second and size, too coarsely for a file
     that is being edited.
     """
-    where, text, folder = shown_path(path), source(path), str(path.resolve().parent)
+    where, folder = shown_path(path), str(path.resolve().parent)
     content: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
     sys.path.append(folder)  # for code of the user's own beside it
     try:
-        exec(compile(text, str(path), "exec"), content)
+        exec(compile(path.read_bytes(), str(path), "exec"), content)
     except SyntaxError as error:
         raise InputError(f"{where}:{error.lineno}: the file is not valid Python: {error.msg}") from None
     except Exception as error:
@@ -204,65 +167,35 @@ def module(path: Path) -> tuple[str, Study]:
         raise InputError(f"{where}{f':{lines[-1]}' if lines else ''}: {what}") from error
     finally:
         sys.path.remove(folder)
-    if not isinstance(study := content.get("study"), Study):
-        raise InputError(f"{where}: a study module has a variable study, a moestat.Study, and this one has none")
-    _, _, about = inspect.cleandoc(content.get("__doc__") or "").partition("\n\n")
-    if about and not study.tables.get("about"):
-        study.tables["about"] = about
-    return text, study
+    return content
 
 
 def read(name: str | Path) -> StudyFile:
-    """Find, read and check a study.
-
-    Raises
-    ------
-    InputError
-        With one line for each problem: file and line, arm or claim, key, what is wrong, what is allowed.
-    """
+    """Find, read and check a study."""
     path = find(name)
-    if str(name) in objects:
-        study = objects[str(name)]
-        return StudyFile(str(name), path, source(study.file) if study.file.is_file() else "", checked(study, path))
     if not NAME.fullmatch(path.stem):  # it names the folder of the results
-        raise InputError(
-            f"{shown_path(path)}: the name of a study file must be a word that begins with a letter, a digit or '_', "
-            "without spaces around it"
-        )
-    if path.suffix == ".toml":
-        raise InputError(f"{shown_path(path)} {NO_TOML}")
-    text, study = module(path)
-    return StudyFile(name=path.stem, path=path, text=text, study=checked(study, path))
+        allowed = "a word that begins with a letter, a digit or '_', without spaces around it"
+        raise InputError(f"{shown_path(path)}: the name of a study file must be {allowed}")
+    return StudyFile(path.stem, path, checked(objects.get(str(name)) or module(path), path))
 
 
 def checked(study: Study, path: Path) -> spec.Study:
-    """Check what a study collected, with the prose that lies beside its file.
-
-    Raises
-    ------
-    InputError
-        With one line for each problem.
-    """
+    """Check what a study collected."""
     from pydantic import ValidationError
 
     from moestat.study import checks, spec
     from moestat.study.problems import problems
 
-    prose = path.with_suffix(".md")
     tables = study.tables
-    if prose.is_file():
-        found = {name.lower(): text.strip() for name, text in SECTION.findall(source(prose))}
-        tables = found | {key: value for key, value in tables.items() if value != "" or key not in found}
     try:
         made = spec.Study.model_validate(tables)
-        faults = checks.faults(made, tables)
+        if not (faults := checks.faults(made, tables)):
+            return made
     except ValidationError as error:
         faults = problems(error, spec.Study, tables)
-    if faults:
-        lines = [f"{_line(study, path, loc)}: {checks.words(tables, loc)} {what}" for loc, what in faults[:MOST_TOLD]]
-        more = [f"... and {len(faults) - MOST_TOLD} more problems"] if len(faults) > MOST_TOLD else []
-        raise InputError("\n".join(lines + more))
-    return made
+    lines = [f"{_line(study, path, loc)}: {checks.words(tables, loc)} {what}" for loc, what in faults[:MOST_TOLD]]
+    lines += [f"... and {len(faults) - MOST_TOLD} more problems"] if len(faults) > MOST_TOLD else []
+    raise InputError("\n".join(lines))
 
 
 def _line(study: Study, path: Path, loc: tuple[int | str, ...]) -> str:

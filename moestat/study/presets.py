@@ -1,35 +1,23 @@
-"""Which preset decides a claim: the sizes of a study, ordered by how much their runs say.
+"""What a study says at a preset: who judges a claim and which preset decides it; window and exponents of a series.
 
 A run at the scale of the paper says more than a reduced one, and that more than a stand-in. Among presets of one scale
 the declared ``rank`` counts: *quick* is a look (0), all others decide (1), unless the study says otherwise. Of
 presets that decide alike the first is the cheapest, since presets are written from the cheapest to the
-dearest.
+dearest. What is said of a series, a loss of one arm over one axis, stands once, in its rate (or that of a block of
+parameters): claims, tables and figures read it here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import get_args
+import fnmatch
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, get_args
 
-from moestat.study.patterns import fits
-from moestat.study.spec import Arm, Claim, Scale, Study
+from moestat.study.spec import Arm, Claim, Rate, Scale, Study, fits
 
 SCALES: tuple[Scale, ...] = get_args(Scale)
-
-
-def judges(study: Study, preset: str, claim: Claim) -> bool:
-    """Return whether a preset judges a claim and runs its arms, at its points of the grid."""
-    if not (named(preset, claim) and runs_arms(study, preset, claim)):
-        return False
-    grid = study.grid | study.presets[preset].grid
-    points = [(axis, value) for at in (claim.at, claim.versus_at or {}) for axis, value in at.items()]
-    return all(axis not in grid or value in grid[axis] for axis, value in points)
-
-
-def figure_file(study: Study, preset: str, figure: str) -> str:
-    """Return the name of a figure's files at a preset: of the first figure that it has, and of no name, ``figure``."""
-    first = next((one.name for one in study.figures if fits(preset, one.presets)), "")
-    return "figure" if figure in ("", first) else figure
+Window = tuple[float, float] | None
+"""Which sizes are fitted; None for all."""
 
 
 def named(preset: str, claim: Claim) -> bool:
@@ -37,19 +25,24 @@ def named(preset: str, claim: Claim) -> bool:
     return fits(preset, claim.presets)
 
 
-def runs_arms(study: Study, preset: str, claim: Claim) -> bool:
-    """Return whether a preset leaves none of the arms out that a claim names."""
-    if preset not in study.presets:
-        return True
-    needed = {arm for arm in (claim.arm, claim.versus) if arm and "*" not in arm}
-    return all(fits(arm, study.presets[preset].arms) for arm in needed) and all(
-        fits(preset, arm.presets) for arm in study.arms if arm.name in needed
-    )
-
-
 def runs(study: Study, preset: str, arm: Arm) -> bool:
     """Return whether a preset runs an arm: it leaves it in, and the arm is not for others alone."""
     return fits(arm.name, study.presets[preset].arms) and fits(preset, arm.presets)
+
+
+def runs_arms(study: Study, preset: str, claim: Claim) -> bool:
+    """Return whether a preset leaves none of the arms out that a claim names."""
+    needed = [arm for arm in study.arms if arm.name in (claim.arm, claim.versus)]
+    return preset not in study.presets or all(runs(study, preset, arm) for arm in needed)
+
+
+def judges(study: Study, preset: str, claim: Claim) -> bool:
+    """Return whether a preset judges a claim and runs its arms, at its points of the grid."""
+    if not (named(preset, claim) and runs_arms(study, preset, claim)):
+        return False
+    grid = study.grid | study.presets[preset].grid
+    points = [*claim.at.items(), *(claim.versus_at or {}).items()]
+    return all(axis not in grid or value in grid[axis] for axis, value in points)
 
 
 def able(study: Study, claim: Claim) -> list[str]:
@@ -69,4 +62,50 @@ def strongest_first(study: Study, claim: Claim, presets: Iterable[str]) -> list[
 
 
 def _says(study: Study, claim: Claim, preset: str) -> tuple[int, int]:
-    return SCALES.index(study.scale_of(preset, claim)), -study.rank_of(preset)
+    own = study.presets[preset].rank if preset in study.presets else None
+    return SCALES.index(study.scale_of(preset, claim)), -(int(preset != "quick") if own is None else own)
+
+
+def figure_file(study: Study, preset: str, figure: str) -> str:
+    """Return the name of a figure's files at a preset: of the first figure that it has, and of no name, ``figure``."""
+    first = next((one.name for one in study.figures if fits(preset, one.presets)), "")
+    return "figure" if figure in ("", first) else figure
+
+
+class SeriesFacts(NamedTuple):
+    """What a study says about a series; see :class:`moestat.study.spec.Rate`. Exponents are those of the arm."""
+
+    window: Window
+    bound: float | None
+    predicted: float | None
+    printed: float | None
+    reference: str
+    start: str
+
+
+def rate_of(study: Study, loss: str, over: str, arm: str) -> Rate | None:
+    """Return the first rate that a series belongs to, those of the parameters last."""
+    rates = [rate for rate in [*study.rates, *study.parameters] if (rate.loss, rate.over) == (loss, over)]
+    return next((rate for rate in rates if fits(arm, rate.arms)), None)
+
+
+def window_of(study: Study, preset: str, rate: Rate | None) -> Window:
+    """Return the fit window of a rate at a preset: the preset's own, or that of the rate."""
+    replaced = study.presets[preset].window if preset in study.presets else None
+    return replaced or (rate.window if rate is not None else None)
+
+
+def facts(study: Study, preset: str, loss: str, over: str, arm: str) -> SeriesFacts:
+    """Return what a study says about a series at a preset."""
+    rate = rate_of(study, loss, over, arm) or Rate.model_validate({"loss": loss, "over": over})
+    return facts_of(study, preset, rate, arm)
+
+
+def facts_of(study: Study, preset: str, rate: Rate, arm: str) -> SeriesFacts:
+    """Return what a rate says about an arm at a preset."""
+
+    def of_arm(exponents: Mapping[str, float]) -> float | None:
+        return next((value for pattern, value in exponents.items() if fnmatch.fnmatchcase(arm, pattern)), None)
+
+    exponents = rate.bound, of_arm(rate.predicted), of_arm(rate.printed)
+    return SeriesFacts(window_of(study, preset, rate), *exponents, rate.reference, rate.start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -33,48 +33,28 @@ def problems(error: ValidationError, model: type[BaseModel], raw: object) -> lis
     return list(sentences.items())
 
 
-def allowed_keys(model: type[BaseModel], loc: Loc) -> list[str]:
-    """Return the keys that are allowed in the table that holds the last part of ``loc``."""
-    here: type[BaseModel] | None = model
-    for part in loc[:-1]:
-        if here is not None and part in here.model_fields:
-            here = _model_in(here.model_fields[str(part)].annotation)
-    return [] if here is None else list(here.model_fields)
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the model that a field, or the items of it, are of."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for inside in get_args(annotation) if (found := _model_in(inside))), None)
-
-
 def _in_data(raw: object, loc: Loc, kind: str) -> Loc:
     """Drop the parts of pydantic's location that are no keys of the data (union members, ``[key]``)."""
-    kept: list[int | str] = []
+    kept: Loc = ()
     here: Any = raw
     for part in loc:
-        listed_here = isinstance(here, Sequence) and not isinstance(here, str)
-        if isinstance(here, Mapping) and part in here or listed_here and isinstance(part, int) and part < len(here):
-            here = here[part]
+        known = range(len(here)) if isinstance(here, list | tuple) else here if isinstance(here, Mapping) else ()
+        if part in known:
+            here, kept = here[part], (*kept, part)
         elif kind == "missing":
-            kept.append(part)
-            break
-        else:
-            continue
-        kept.append(part)
-    return tuple(kept)
+            return *kept, part
+    return kept
 
 
 def _sentence(item: Mapping[str, Any], loc: Loc, model: type[BaseModel]) -> str:
     kind, value = item["type"], item.get("input")
     if kind == "extra_forbidden":
-        allowed = allowed_keys(model, loc)
+        allowed = _allowed(model, loc)
         return f"is an unknown key{nearest(str(loc[-1]), allowed) or ';'} allowed here are {listed(allowed)}"
     if kind == "missing":
         return "is missing"
     if kind in ("literal_error", "enum"):
-        expected = str(item.get("ctx", {}).get("expected", ""))
+        expected = str(item["ctx"]["expected"])
         words = [word.strip(" '") for word in expected.replace(" or ", ",").split(",")]
         hint = nearest(value, words) if isinstance(value, str) else ""
         return f"is {show(value)}{hint or ';'} allowed are {expected}"
@@ -82,3 +62,18 @@ def _sentence(item: Mapping[str, Any], loc: Loc, model: type[BaseModel]) -> str:
     if isinstance(value, Mapping) and kind in ("value_error", "assertion_error"):
         return message
     return f"is {show(value)}: {message[:1].lower()}{message[1:]}"
+
+
+def _allowed(model: type[BaseModel] | None, loc: Loc) -> list[str]:
+    """Return the keys that are allowed in the table that holds the last part of ``loc``."""
+    for part in loc[:-1]:
+        if model is not None and part in model.model_fields:
+            model = _model_in(model.model_fields[str(part)].annotation)
+    return [] if model is None else list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the model that a field, or the items of it, are of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for inside in get_args(annotation) if (found := _model_in(inside))), None)

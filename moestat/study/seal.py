@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,17 +20,14 @@ from typing import Any, Literal
 from moestat import bounded, files, own
 from moestat.bounded import DataFileError
 from moestat.errors import UserError
-from moestat.study import hub, places
-from moestat.study.patterns import fits
-from moestat.study.spec import Claim, Study
+from moestat.study.presets import rate_of, window_of
+from moestat.study.spec import Claim, Study, fits
 
 NAME = "rules.json"
 PACKED = f"{NAME}.gz"
 """The same in a record, where it is compressed."""
-PROSE = (
-    *("id", "source", "statement", "origin", "because", "hindsight", "bearing", "group", "scale", "predicted"),
-    "presets",
-)
+PROSE = {"id", "source", "statement", "origin", "because", "hindsight", "predicted"}
+PROSE |= {"bearing", "group", "scale", "presets"}
 """Keys of a claim that say what it is about; all others say how it is judged."""
 Written = Literal["sealed", "edited", "added"]
 """When a rule was written: before its run, whose seal has it; or it was edited, or the claim added, after the run."""
@@ -56,10 +54,8 @@ class Seal:
 
 def make(study: Study, preset: str) -> Seal:
     """Return the seal of a run that starts now."""
-    claims = {
-        claim.id: {"claim": settled(study, preset, claim).model_dump(mode="json"), "code": code_of(claim.function)}
-        for claim in study.claims
-    }
+    rules = {claim.id: settled(study, preset, claim) for claim in study.claims}
+    claims = {id: {"claim": rule.model_dump(mode="json"), "code": code_of(rule.function)} for id, rule in rules.items()}
     return Seal(time.strftime("%Y-%m-%dT%H:%M:%S%z"), json.loads(json.dumps(claims)))
 
 
@@ -73,11 +69,11 @@ def written(sealed: Seal, claim: Claim) -> Written:
 
 
 def settled(study: Study, preset: str, claim: Claim) -> Claim:
-    """Return a claim with the fit window that counts at a preset, wherever the study file states it."""
-    if not claim.kind.startswith("slope"):
+    """Return a claim with the fit window that counts at a preset, wherever the study states it."""
+    if claim.window is not None or not claim.kind.startswith("slope"):
         return claim
-    window = hub.window_of(study, preset, claim.variable, claim.over, claim.arm, claim)
-    return claim.model_copy(update={"window": window})
+    rate = rate_of(study, claim.variable, claim.over, claim.arm)
+    return claim.model_copy(update={"window": window_of(study, preset, rate)})
 
 
 def rule_digest(study: Study, preset: str, claim: Claim) -> str:
@@ -88,9 +84,9 @@ def rule_digest(study: Study, preset: str, claim: Claim) -> str:
 def digest_of(claim: Claim | Mapping[str, Any]) -> str:
     """Return one short hash of the rule of a claim whose window is settled, or of its content."""
     content = claim.model_dump(mode="json") if isinstance(claim, Claim) else claim
-    rules = {key: field.default for key, field in Claim.model_fields.items() if key not in PROSE}
-    changed = {key: content[key] for key, usual in rules.items() if content.get(key, usual) != usual}
-    return _digest(changed | {"function": places.kept(changed["function"])} if "function" in changed else changed)
+    usual = {key: field.default for key, field in Claim.model_fields.items() if key not in PROSE}
+    changed = {key: content[key] for key in usual if content.get(key, usual[key]) != usual[key]}
+    return _digest({key: _kept(value) if key == "function" else value for key, value in changed.items()})
 
 
 @lru_cache(maxsize=64)
@@ -137,12 +133,26 @@ def problem(study: Study, preset: str) -> dict[str, str]:
     """Return hashes of what results are results of, whatever the command line changes, as the study states it."""
     chosen = study.presets[preset]
     return {
-        "experiment": study.experiment or places.kept(study.reads),
+        "experiment": study.experiment or _kept(study.reads),
         "seed": str(study.seed),
         "settings": _digest(study.settings | chosen.settings),
         "grid": _digest(study.grid | chosen.grid),
         "arms": _digest({arm.name: arm.settings for arm in study.arms if fits(preset, arm.presets)}),
     }
+
+
+def now(path: str) -> str:
+    """Return the import path of today for one that a file of results names, where papers are ``moestat.papers``.
+
+    >>> now("moestat.papers.sigmoid_attention.regression")
+    'studies.sigmoid_attention.parts.regression'
+    """
+    return re.sub(r"^moestat\.papers\.(\w+)\.", r"studies.\1.parts.", path)
+
+
+def _kept(path: str) -> str:
+    """Return the import path by which digests know a function: it stays the same when the function moves."""
+    return re.sub(r"^studies\.(\w+)\.parts\.", r"moestat.papers.\1.", path)
 
 
 def _digest(content: Any) -> str:

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import fnmatch
 import inspect
+import math
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+
+def _ordered(region: tuple[float, float]) -> tuple[float, float]:
+    if not region[0] < region[1]:
+        raise ValueError("allowed is [low, high] with low < high")
+    return region
+
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.+-]*$")]
 Scalar = bool | int | float | str
+Range = Annotated[tuple[float, float], AfterValidator(_ordered)]
+Patterns = list[str]
+"""Names, of arms or presets, or glob patterns of them."""
 Scale = Literal["paper", "reduced", "stand-in"]
 """What a run is to the paper: its own problem, the same problem but smaller, or other data or another model."""
 
-NO_PAPER = ("", "none")
-"""What a study without a paper has for one."""
-
 
 def has_paper(paper: str) -> bool:
-    """Return whether the short name of a paper is that of one.
+    """Return whether the short name of a paper is that of one, neither empty nor ``none``."""
+    return paper.strip().lower() not in ("", "none")
 
-    >>> has_paper("sigmoid-attention"), has_paper("none"), has_paper("")
-    (True, False, False)
+
+def fits(name: str, patterns: Iterable[str]) -> bool:
+    """Return whether a name, of an arm or a preset, is one of some names or matches a glob pattern of them.
+
+    >>> fits("softmax-relu", ["sigmoid-*", "*-relu"])
+    True
     """
-    return paper.strip().lower() not in NO_PAPER
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 class Strict(BaseModel):
@@ -44,7 +59,7 @@ class Arm(Strict):
     name: Name = Field(description="in the results, tables and claims")
     label: str = Field("", description="in figures; the name if empty")
     settings: dict[str, Any] = Field({}, description="settings of this arm alone")
-    presets: list[str] = Field(["*"], description="presets that may run it; results of the others stay valid")
+    presets: Patterns = Field(["*"], description="presets that may run it; results of the others stay valid")
 
 
 class Preset(Strict):
@@ -54,16 +69,13 @@ class Preset(Strict):
     expected: str = Field("", description="what to expect in time, e.g. '90 s on 2 cores'")
     replicates: int = Field(ge=1, description="replicates per cell")
     grid: dict[str, list[Scalar]] = Field({}, description="axes that replace the study's")
-    arms: list[str] = Field(["*"], description="names or glob patterns of the arms that run")
+    arms: Patterns = Field(["*"], description="names or glob patterns of the arms that run")
     settings: dict[str, Any] = Field({}, description="settings that replace the study's")
     block: int | None = Field(None, ge=1, description="replicates per shard; the numbers do not depend on it")
-    window: tuple[float, float] | None = Field(None, description="replaces the fit window of every rate")
+    window: Range | None = Field(None, description="replaces the fit window of every rate")
     scale: Scale | None = Field(None, description="what its runs are to the paper, instead of the study's `scale`")
     rank: int | None = Field(
-        None,
-        ge=0,
-        description="of two presets of one scale the higher rank decides; if absent, 0 for 'quick', else 1. Presets of "
-        "one rank decide alike, and the first one is the cheapest",
+        None, ge=0, description="of two presets of one scale the higher decides; if absent, 0 for 'quick', else 1"
     )
 
 
@@ -75,19 +87,13 @@ class Rate(Strict):
 
     loss: str = Field(description="a variable of the results, e.g. L3")
     over: str = Field("n", description="the axis of the grid (or of the dataset) that the loss is fitted over")
-    arms: list[str] = Field(["*"], description="names or glob patterns")
-    window: tuple[float, float] | None = Field(
-        None, description="fit window on `over`, both ends included; all if absent"
-    )
+    arms: Patterns = Field(["*"], description="names or glob patterns")
+    window: Range | None = Field(None, description="fit window on `over`, both ends included; all if absent")
     bound: float | None = Field(None, description="the exponent that the theory predicts for all arms, e.g. -0.5")
     predicted: dict[str, float] = Field({}, description="arm -> exponent that is expected, where arms differ in it")
     printed: dict[str, float] = Field({}, description="arm -> slope that the paper prints, drawn dashed in figures")
-    reference: str = Field(
-        "", description="cell-level variable drawn beside the loss; tables take fisher_<loss> if empty and there"
-    )
-    start: str = Field(
-        "", description="the loss where the optimiser started, drawn dotted; tables take start_<loss> likewise"
-    )
+    reference: str = Field("", description="cell-level variable drawn beside it; tables take fisher_<loss> if empty")
+    start: str = Field("", description="the loss at the start of the fit, drawn dotted; tables take start_<loss>")
 
 
 class Parameter(Rate):
@@ -95,9 +101,7 @@ class Parameter(Rate):
 
     block: str = Field(description="the block as the paper calls it, e.g. A, eta, W")
     role: Literal["gate", "expert", "variance", "weight", "all"]
-    atoms: Literal["over-specified", "exactly specified", "all"] = Field(
-        "all", description="kind of true atoms the error is of"
-    )
+    atoms: Literal["over-specified", "exactly specified", "all"] = Field("all", description="whose error it is")
 
 
 RULES = ("within", "equivalent", "at_most", "at_least")
@@ -114,24 +118,15 @@ class Claim(Strict):
     id: Name = Field(description="a name, unique in the study")
     source: str = Field(description="where the paper says it, e.g. 'SA Fig. 1a'")
     statement: str = Field(description="what the paper says, in one sentence")
-    origin: Literal["stated", "implied", "ours"] = Field(
-        "stated",
-        description="who says it; a paper that moestat does not list states nothing: there it is stated by the study",
-    )
+    origin: Literal["stated", "implied", "ours"] = Field("stated", description="who says it; without a paper the study")
     because: str = Field("", description="how it follows from the paper, for origin 'implied'")
-    hindsight: str = Field(
-        "",
-        description="what of the rule, or of what it means for the paper, was settled after results had been seen; "
-        "told with the verdict",
-    )
+    hindsight: str = Field("", description="what was settled after results had been seen; told with the verdict")
     bearing: Literal["for", "against", "neutral"] = Field(
         "for", description="what it means for the paper if it is supported; if absent, 'neutral' for origin 'ours'"
     )
     group: str = Field("", description="variants of one statement share it and count once; the id if empty")
     scale: Scale | None = Field(None, description="what its runs are to the paper, instead of the preset's `scale`")
-    printed: bool = Field(
-        False, description="`predicted` is a number that the paper prints for its own problem; compared with that alone"
-    )
+    printed: bool = Field(False, description="the paper prints `predicted` for its own problem; compared at that alone")
     kind: Literal["slope", "slope_difference", "mean", "difference", "log_ratio", "function"]
     variable: str = Field("", description="loss or metric, a variable of the results")
     over: str = Field("n", description="the axis of a slope")
@@ -139,19 +134,17 @@ class Claim(Strict):
     versus: str = Field("", description="the arm that a difference is taken to")
     versus_variable: str = Field("", description="the variable of `versus`, when it differs from `variable`")
     at: dict[str, Scalar] = Field({}, description="coordinates at which a mean is taken")
-    versus_at: dict[str, Scalar] | None = Field(
-        None, description="coordinates for `versus`, when they differ from `at`"
-    )
-    window: tuple[float, float] | None = Field(None, description="fit window on `over`")
+    versus_at: dict[str, Scalar] | None = Field(None, description="coordinates for `versus`, when they differ")
+    window: Range | None = Field(None, description="fit window on `over`, instead of that of its rate")
     function: str = Field("", description="'package.module:callable' for kind 'function'")
     options: dict[str, Any] = Field({}, description="keyword arguments of `function`")
     predicted: str | float = Field("", description="what the paper says, as printed in the table")
-    within: tuple[float, float] | None = Field(None, description="the rule: [low, high]")
+    within: Range | None = Field(None, description="the rule: [low, high]")
     equivalent: float | None = Field(None, gt=0, description="the rule: a difference of at most this, either way")
     at_most: float | None = Field(None, description="the rule: an upper limit")
     at_least: float | None = Field(None, description="the rule: a lower limit")
     level: float = Field(0.95, gt=0.5, lt=1)
-    presets: list[str] = Field(["*"], description="presets in which the claim is judged")
+    presets: Patterns = Field(["*"], description="presets in which the claim is judged")
 
     @model_validator(mode="before")
     @classmethod
@@ -168,8 +161,6 @@ class Claim(Strict):
             raise ValueError("origin 'implied' needs because: how the statement follows from the paper")
         if self.equivalent is not None and self.kind in ("slope", "mean"):
             raise ValueError("equivalent is a rule for differences and functions; give within")
-        if self.within is not None and not self.within[0] < self.within[1]:
-            raise ValueError("within must be [low, high] with low < high")
         if self.kind == "function":
             if ":" not in self.function:
                 raise ValueError("kind 'function' needs function='package.module:callable'")
@@ -184,14 +175,10 @@ class Claim(Strict):
     @property
     def region(self) -> tuple[float, float]:
         """The region [low, high] of the estimate in which the claim is supported."""
-        if self.within is not None:
-            return self.within
         if self.equivalent is not None:
-            return (-self.equivalent, self.equivalent)
-        if self.at_most is not None:
-            return (float("-inf"), self.at_most)
-        assert self.at_least is not None
-        return (self.at_least, float("inf"))
+            return -self.equivalent, self.equivalent
+        low = -math.inf if self.at_least is None else self.at_least
+        return self.within or (low, math.inf if self.at_most is None else self.at_most)
 
 
 class Finding(Strict):
@@ -210,27 +197,23 @@ class Panel(Strict):
     """One panel of a figure."""
 
     title: str = Field("", description="above the panel")
-    arms: list[str] = Field(["*"], description="names or glob patterns")
+    arms: Patterns = Field(["*"], description="names or glob patterns")
     variable: str = Field("", description="what is drawn; for kind 'rates' the loss of a rate")
     ylabel: str = Field("", description="label of its axis; made from the variable if empty")
     at: dict[str, Scalar | list[Scalar]] = Field(
         {},
-        description="coordinates of this panel, beside those of `options.at`; of a list the first that was run, "
-        "'last' for the end of an axis of numbers; without such a point the panel is left out",
+        description="coordinates, beside those of `options.at`; of a list the first that was run, 'last' for the end "
+        "of an axis of numbers; without such a point the panel is left out",
     )
-    note: str = Field(
-        "", description="under the title; {name} places a coordinate, or a variable's mean at the panel's point"
-    )
+    note: str = Field("", description="under the title; {name} places a coordinate, or a variable's mean there")
 
 
 OPTIONS = {
     "rates": frozenset({"at", "share_y"}),
     "lines": frozenset({"at", "share_y", "within", "marks", "levels"}),
-    "heatmap": frozenset({"at", "digits", "origin", "ylabel", "share", "vmin", "vmax"}),
+    "heatmap": frozenset({"at", "digits", "origin", "ylabel", "vmin", "vmax"}),
 }
 """The ``options`` that figures of a kind take; those of kind 'function' are its function's own."""
-OF_VARIABLE = frozenset({"share", "vmin", "vmax"})
-"""Those of a heat map that a variable may have for itself, in a table of its name."""
 
 
 class Figure(Strict):
@@ -250,7 +233,7 @@ class Figure(Strict):
     function: str = Field("", description="'package.module:callable' for kind 'function'")
     options: dict[str, Any] = Field({}, description="what figures of the kind take; keyword arguments of `function`")
     caption: str = Field("", description="under the figure")
-    presets: list[str] = Field(["*"], description="presets whose runs it shows")
+    presets: Patterns = Field(["*"], description="presets whose runs it shows")
 
 
 class Study(Strict):
@@ -263,14 +246,13 @@ class Study(Strict):
     about: str = Field("", description="design, what to expect and how to read the figure; goes into the report")
     experiment: str = Field("", description="an experiment of moestat by its name, or an import path")
     reads: str = Field(
-        "",
-        description="instead of an experiment: 'package.module:callable' that makes the results from those of `needs`",
+        "", description="instead of it, 'package.module:callable' that makes results of those of `needs`"
     )
     seed: int = Field(ge=0, lt=2**63, description="every random number follows from it")
     scale: Scale | None = Field(
         None,
-        description="what its runs are to the paper; if absent, 'paper' for a preset of that name and for a study "
-        "without a paper, which has nothing to be reduced from, else 'reduced'",
+        description="what its runs are to the paper; if absent, 'paper' for a preset of that name and without a paper, "
+        "which there is nothing to be reduced from, else 'reduced'",
     )
     needs: list[str] = Field([], description="studies whose results this one reads; --all runs them first")
     settings: dict[str, Any] = Field({}, description="settings of every arm")
@@ -279,28 +261,19 @@ class Study(Strict):
     presets: dict[Name, Preset] = Field(description="sizes of the study; 'quick' is the default")
     rates: list[Rate] = Field([], description="the fits")
     parameters: list[Parameter] = Field([], description="the table of parameter rates, block by block")
-    summaries: list[str] = Field(
-        [], description="variables whose means and intervals are tabulated per arm and grid point"
-    )
+    summaries: list[str] = Field([], description="variables tabulated per arm and grid point, with intervals")
     claims: list[Claim] = Field([], description="what is judged")
     figures: list[Figure] = Field([], description="the files of the first one are called figure")
     findings: list[Finding] = Field([], description="what the verdicts say; only those that fit the run are shown")
-    notes: str = Field("", description="how to read the results, whatever they are; goes into the report")
 
     @model_validator(mode="after")
-    def _has_quick(self) -> Study:
+    def _runs(self) -> Study:
         if "quick" not in self.presets:
             raise ValueError("presets must contain 'quick', the default")
-        return self
-
-    @model_validator(mode="after")
-    def _computes_or_reads(self) -> Study:
         if bool(self.experiment) == bool(self.reads):
             raise ValueError("exactly one of experiment and reads must be given")
         if self.reads and (not self.needs or self.grid or ":" not in self.reads):
-            raise ValueError(
-                "reads='package.module:callable' goes with needs, the studies it reads, and without a grid"
-            )
+            raise ValueError("reads='package.module:callable' goes with needs, the studies it reads, and no grid")
         return self
 
     def scale_of(self, preset: str, claim: Claim | None = None) -> Scale:
@@ -308,7 +281,7 @@ class Study(Strict):
         if claim is not None and claim.scale is not None:
             return claim.scale
         own = self.presets[preset].scale if preset in self.presets else None
-        return own or self.scale or ("paper" if preset == "paper" or self.paper in NO_PAPER else "reduced")
+        return own or self.scale or ("reduced" if preset != "paper" and has_paper(self.paper) else "paper")
 
     def rank_of(self, preset: str) -> int:
         """Return how much the runs of a preset decide, beside those of its scale."""

@@ -19,7 +19,6 @@ from moestat.study.rules import slope
 
 study = Study(
     "Do GELU experts converge like ReLU experts?",
-    question="Does the kind of expert change the rate of the least-squares fit?",
     paper="none",  # the short name of a paper, where there is one
     source="ours",  # where in the paper
     scale="paper",  # its own problem, neither a reduced one nor a stand-in
@@ -30,8 +29,7 @@ study = Study(
     grid=dict(n=[1000, 2000, 5000, 10_000, 20_000]),  # the cells are arms x grid
 )
 
-# a size of the study; "quick" is the default and must exist
-study.preset("quick", replicates=10)
+study.preset("quick", replicates=10)  # a size of the study; "quick" is the default and must exist
 study.preset("large", "More and larger samples.", replicates=40, grid=dict(n=[1000, 3162, 10_000, 31_623, 100_000]))
 
 # what is compared: a name, a label for figures, and the settings in which it differs
@@ -43,17 +41,10 @@ study.rate("L3", bound=-0.5, reference="fisher_L3")  # Voronoi loss of the param
 study.rate("rmse", bound=-0.5)  # error of the fitted function
 
 # a statement, and the rule that judges it: written before the run, then left alone
-study.ours(
-    "gelu-not-slower",
-    "The function error of GELU experts falls at least as fast as n^(-0.4).",
-    slope("rmse", "gelu").at_most(-0.4),
-    source="ours",
-)
+told = "The function error of GELU experts falls at least as fast as n^(-0.4)."
+study.ours("gelu-not-slower", told, slope("rmse", "gelu").at_most(-0.4), source="ours")
 
-study.figure(
-    caption="Error of the parameters and of the function against the sample size.",
-    panels=[dict(variable="L3"), dict(variable="rmse")],
-)
+study.figure(panels=[dict(variable="L3"), dict(variable="rmse")], caption="Errors against the sample size.")
 
 if __name__ == "__main__":  # as in a notebook
     print(study.run())
@@ -61,13 +52,7 @@ if __name__ == "__main__":  # as in a notebook
 
 
 def write(name: str) -> Path:
-    """Write the file of a new study into the current folder, or where the path says, and return its path.
-
-    Raises
-    ------
-    InputError
-        If the name is none, or the file exists.
-    """
+    """Write the file of a new study into the current folder, or where the path says, and return its path."""
     path = Path(name if name.endswith(".py") else f"{name}.py").expanduser()
     if not path.stem.isidentifier():
         raise InputError(f"the name of the study is {path.stem!r}; allowed are letters, digits and '_'")

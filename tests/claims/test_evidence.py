@@ -9,7 +9,7 @@ from moestat.claims import evidence as module
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.report import tables
-from moestat.study import hub
+from moestat.study import presets
 
 PANEL = {"variable": "L3"}
 RATE = {"loss": "L3", "reference": "fisher_L3", "start": "start_L3"}
@@ -30,11 +30,12 @@ def test_claim_and_table_share_the_window_of_the_rate():
 def test_a_rate_says_what_belongs_to_its_series():
     rate = {"loss": "L3", "printed": {"softmax-*": -0.3}, "reference": "line", "start": "first", "window": [1, 9]}
     rate |= {"bound": -0.5, "predicted": {"*-tanh": -0.4}}
-    here, there = (hub.facts(study(rates=[rate]), "quick", "L3", "n", arm) for arm in ("softmax-relu", "sigmoid-tanh"))
+    made = study(rates=[rate])
+    here, there = (presets.facts(made, "quick", "L3", "n", arm) for arm in ("softmax-relu", "sigmoid-tanh"))
     assert (here.printed, here.reference, here.start, here.window) == (-0.3, "line", "first", (1, 9))
-    assert (here.predicted, here.expected) == (None, -0.5) and (there.printed, there.expected) == (None, -0.4)
-    other = hub.facts(study(rates=[rate]), "quick", "rmse", "n", "softmax-relu")
-    assert (other.printed, other.expected, other.reference, other.start, other.window) == (None, None, "", "", None)
+    assert (here.predicted, here.bound) == (None, -0.5) and (there.printed, there.predicted) == (None, -0.4)
+    other = presets.facts(made, "quick", "rmse", "n", "softmax-relu")
+    assert (other.printed, other.bound, other.reference, other.start, other.window) == (None, None, "", "", None)
 
 
 @pytest.mark.parametrize("missing", [False, True])

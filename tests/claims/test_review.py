@@ -7,8 +7,7 @@ import re
 import pytest
 
 from moestat.study import load, presets
-from moestat.study.patterns import fits
-from moestat.study.spec import Claim, Study
+from moestat.study.spec import Claim, Study, fits
 
 KEYS = re.compile(r"(SA|CS|EC|MT|TR|DS)\b")
 """How the place in a paper begins: the key of the paper."""

@@ -7,11 +7,11 @@ import pytest
 from moestat import cli
 from moestat.report import items
 from moestat.report.items import Part
-from moestat.study.contents import Contents
+from moestat.study.contents import Paper
 
-PAPER = Contents.model_validate(
+PAPER = Paper.model_validate(
     {
-        "paper": "toy",
+        "name": "toy",
         "key": "T",
         "title": "A toy",
         "problem": "None.",
@@ -89,7 +89,7 @@ def test_the_items_of_papers_in_the_terminal_and_as_a_page(tmp_path, capsys):
     assert cli.main(["--paper", "--out", str(tmp_path), "--write", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == sorted(
-        path.name.replace("_", "-") for path in Path("studies").iterdir() if (path / "contents.toml").is_file()
+        path.name.replace("_", "-") for path in Path("studies").iterdir() if (path / "items.py").is_file()
     )
     assert cli.main(["--paper", "task-routing", "--write", str(tmp_path / "x.csv")]) == 2
     assert "allowed is FILE.md" in capsys.readouterr().err

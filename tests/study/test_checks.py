@@ -6,8 +6,7 @@ import pytest
 
 from moestat import Study
 from moestat.errors import InputError
-from moestat.runner import plan
-from moestat.study import load, presets, seal
+from moestat.study import presets, seal
 from moestat.study.rules import difference, function, mean, slope
 
 HERE = dict(at=dict(n=1000))
@@ -44,20 +43,12 @@ def window(low, high, **more):
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
-        (window(30000, 1000), "window is [30000.0, 1000.0]; allowed is [low, high] with low"),
-        (
-            window(900, 1100),
-            "window is [900.0, 1100.0], which holds 1 size of the grid at preset 'quick'; allowed are windows of "
-            "at least 2 of n = 100, 1000, 10000",
-        ),
+        (window(30000, 1000), "window is [30000, 1000]: allowed is [low, high] with low < high"),
+        (window(900, 1100), "window is [900.0, 1100.0], which holds 1 size of the grid at preset 'quick'; allowed are"),
         (window(10, 1000), "window is [10.0, 1000.0], which holds 1 size of the grid at preset 'large'"),
         (slope("L3", "relu").within(-math.inf, math.inf), "within is (-inf, inf), which decides nothing; allowed are"),
-        (slope("L3", "relu").at_most(math.inf), "at_most is inf, which decides nothing; allowed are limits of which"),
         (slope("L3", "relu").at_least(math.nan), "at_least is nan, which decides nothing"),
-        (
-            mean("L3", "relu", at=dict(n=20000)).at_most(1),
-            "at.n is 20000, which is not on the grid; allowed are 100, 1000, 10000, 3000, 30000",
-        ),
+        (mean("L3", "relu", at=dict(n=2)).at_most(1), "at.n is 2, which is not on the grid; allowed are 100, 1000, 10"),
         (
             mean("L3", "relu", at=dict(n=100), presets=["large"]).at_most(1),
             "at.n is 100, which is not on the grid; allowed are 1000, 3000, 30000",
@@ -70,15 +61,10 @@ def window(low, high, **more):
         (mean("L3", "few", at=dict(n=10000)).at_most(1), "at.n is 10000, at which at preset 'quick' the arm 'few'"),
         (mean("L3", "few", at=dict(n=100), presets=["large"]).at_most(1), "presets is ['large'], and no such"),
         (difference("L3", "relu", versus="gelu").at_most(0), "at does not say at which n the difference is taken"),
-        (difference("L3", "relu", versus_at=dict(n=1000)).at_most(0), "at does not say at which n"),
         (difference("L3", "relu", **HERE, versus_at={}, versus="gelu").at_most(0), "versus_at does not say at which n"),
         (
             difference("L3", "relu", **HERE, versus="relu").at_most(0),
             "versus is 'relu', so that L3 of the arm 'relu' is compared with itself; allowed are another versus,",
-        ),
-        (
-            difference("L3", "relu", **HERE, versus_variable="L3").at_most(0),
-            "versus_variable is 'L3', so that L3 of the arm",
         ),
         (slope("L3", "rellu").at_most(0), "arm names 'rellu', which is no arm of the study; did you mean 'relu'?"),
     ],
@@ -92,10 +78,8 @@ def test_a_claim_that_no_run_can_judge_is_refused(rule, told):
     [
         window(1000, 10000),
         window(10, 1000, presets=["quick"]),
-        slope("L3", "relu").within(-math.inf, -0.3),
         window(1, 2, over="step", at=dict(n=1000)),  # an axis of the experiment's own
         mean("L3", "relu", at=dict(n=30000)).at_most(1),  # 'large' alone can judge it
-        difference("L3", "relu", **HERE, versus_at=dict(n=10000)).at_most(0),
         difference("L3", "relu", **HERE, versus="relu", versus_variable="rmse").at_most(0),
         slope("L3", "relu", versus="gelu").at_most(0),
         function("mine:rule", arm="relu").at_most(1),  # what it takes is its own affair
@@ -106,8 +90,8 @@ def test_one_that_a_run_can_judge_is_not(rule):
 
 
 def test_windows_of_rates_and_presets_are_windows_too():
-    assert refusal(window=(1000, 100)).startswith("rate 'L3': window is [1000.0, 100.0]; allowed is")
-    assert refusal(quick=dict(window=(9, 9))).startswith("preset 'quick': window is [9.0, 9.0]; allowed is")
+    assert refusal(window=(1000, 100)).startswith("rate 'L3': window is [1000, 100]: allowed is")
+    assert refusal(quick=dict(window=(9, 9))).startswith("preset 'quick': window is [9, 9]: allowed is")
     told = "claim 'c': over is 'n', whose window in its rate is [3000.0, 30000.0], which holds 1 size"
     assert refusal(window=(3000, 30000)).startswith(told)
     told = "claim 'c': over is 'n', whose window in the preset 'quick' is [1.0, 9.0], which holds 0 sizes"
@@ -115,52 +99,39 @@ def test_windows_of_rates_and_presets_are_windows_too():
 
 
 def test_a_setting_that_the_grid_replaces_at_every_preset_is_refused():
-    assert refusal(settings=dict(n=5)).startswith(
-        "settings.n is 5, which never counts: the grid replaces it by n = 100,"
-    )
+    told = "settings.n is 5, which never counts: the grid replaces it by n = 100,"
+    assert refusal(settings=dict(n=5)).startswith(told)
     assert refusal(quick=dict(settings=dict(n=5))).startswith("preset 'quick': settings.n is 5, which never counts")
     rule = mean("L3", "relu", at=dict(n=1000, d=2)).at_most(1)
     assert checked(rule, settings=dict(d=2), quick=dict(grid=dict(d=[2, 3])))
 
 
-def with_control(tmp_path, more):
-    path = tmp_path / "widths.py"
-    path.write_text(
-        "from moestat import Study\nfrom moestat.study.rules import mean\n"
-        "study = Study('Widths', experiment='regression', seed=3, settings=dict(d=2, n_true=2, n_fitted=3, n=100))\n"
-        "study.preset('quick', replicates=2)\nstudy.preset('control', replicates=2)\n"
-        "study.arm('softmax', fitted_gate='softmax')\n" + more
-    )
-    return load.read(path)
-
-
-def test_an_arm_of_some_presets_leaves_the_results_of_the_others_valid(tmp_path):
-    before = with_control(tmp_path, "").study
-    control = "study.arm('sigmoid', fitted_gate='sigmoid', presets=['control'])\n"
-    claim = "study.ours('lower', 'It is low.', mean('L3', 'sigmoid').at_most(0.1), source='ours')\n"
-    after = with_control(tmp_path, control + claim)
-    ran = {name: [arm.name for arm in plan.make(after, name).arms] for name in after.study.presets}
+def test_an_arm_of_some_presets_leaves_the_results_of_the_others_valid():
+    before, after = (Study("Widths", experiment="regression", seed=3, settings=dict(n=100)) for _ in range(2))
+    for study in (before, after):
+        study.preset("quick", replicates=2)
+        study.preset("control", replicates=2)
+        study.arm("softmax", fitted_gate="softmax")
+    after.arm("sigmoid", fitted_gate="sigmoid", presets=["control"])
+    after.ours("lower", "It is low.", mean("L3", "sigmoid").at_most(0.1), source="ours")
+    before, after = before.check(), after.check()
+    ran = {name: [arm.name for arm in after.arms if presets.runs(after, name, arm)] for name in after.presets}
     assert ran == {"quick": ["softmax"], "control": ["softmax", "sigmoid"]}
-    assert seal.problem(after.study, "quick") == seal.problem(before, "quick")
-    assert seal.problem(after.study, "control") != seal.problem(before, "control")
-    assert presets.able(after.study, after.study.claims[0]) == ["control"]
+    assert seal.problem(after, "quick") == seal.problem(before, "quick")
+    assert seal.problem(after, "control") != seal.problem(before, "control")
+    assert presets.able(after, after.claims[0]) == ["control"]
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (dict(options=dict(share=True)), "options.share is no option of kind 'rates'; did you mean 'share_y'? allowed"),
         (
-            dict(kind="lines", options=dict(dashed="L3")),
-            "options.dashed is no option of kind 'lines'; allowed are at, ",
+            dict(options=dict(share=True)),
+            "share is no option of kind 'rates'; did you mean 'share_y'? allowed are at, ",
         ),
-        (
-            dict(kind="heatmap", options=dict(L3=dict(vmin=0, cmap="Blues"))),
-            "options.L3.cmap is no option of kind 'heatmap'; allowed are share, vmax, vmin",
-        ),
-        (dict(kind="heatmap", options=dict(L3=0)), "options.L3 is 0; allowed is a table of share, vmax, vmin"),
-        (dict(kind="heatmap", options=dict(rmse=dict(vmin=0))), "options.rmse is no option of kind 'heatmap'; allowed"),
-        (dict(kind="heatmap", options=dict(L3=dict(vmin=0), origin="upper")), None),
+        (dict(kind="lines", options=dict(dashed="L3")), "dashed is no option of kind 'lines'; allowed are at, levels,"),
+        (dict(kind="heatmap", options=dict(vmin=0, cmap="Blues")), "cmap is no option of kind 'heatmap'; allowed are "),
+        (dict(kind="heatmap", options=dict(vmin=0, origin="upper")), None),
         (dict(kind="function", function="mine:drawn", options=dict(mine=1)), None),
     ],
 )
@@ -175,4 +146,4 @@ def test_an_option_that_no_figure_of_its_kind_reads_is_refused(given, told):
     with pytest.raises(InputError) as caught:
         study.check()
     (line,) = str(caught.value).splitlines()
-    assert line.partition(": ")[2].startswith(f"figure 'map': {told}")
+    assert line.partition(": ")[2].startswith(f"figure 'map': options.{told}")
