@@ -65,12 +65,11 @@ class Settings(KnowledgeSettings):
 
 
 @each(
-    dims={"routing": ("task", "expert"), "curve": ("epoch",), "accuracy_by_cut": ("cut",)},
+    dims={"routing": ("task", "expert"), "accuracy_by_cut": ("cut",)},
     coords=lambda s: {
         "cut": CUTS,
         "task": np.arange(1, s.tasks + 1),
         "expert": np.arange(1, s.experts + 1),
-        "epoch": np.arange(1, s.epochs + 1),
     },
 )
 def run(s: Settings, streams: Streams) -> Row:
@@ -89,9 +88,7 @@ def run(s: Settings, streams: Streams) -> Row:
         return {
             **completed(one.model, one.knowledge, one.test_rows, s.completions, streams("cuts", **one.split)),
             **routed(chosen, one.knowledge, one.test_rows, s),
-            "curve": one.curve,
             "train_loss": float(one.curve[-1]),
-            "tokens": len(one.knowledge.vocabulary),
             "pairs": s.pairs,
             **one.ending,
         }

@@ -96,7 +96,7 @@ class Construction(Model):
 
     def say(self, prefixes: Prefixes) -> Said:
         """Run it on prefixes, task by task."""
-        expert, active, outputs, residual = self.forward(prefixes.tokens, prefixes.length)
+        expert, outputs, residual = self.forward(prefixes.tokens, prefixes.length)
         whole = plane_point(outputs, residual)
         logits, distance = self.logits(whole), np.zeros(len(prefixes))
         for k in range(len(self.experts) if self.theorem == "dense" else 0):
@@ -107,14 +107,13 @@ class Construction(Model):
             other = np.flatnonzero(prefixes.compatible[:, k] & ~np.all(circuit == whole, axis=1))
             gap = variation(self.logits(circuit[other]), logits[other])
             distance[other] = np.maximum(distance[other], gap)
-        return Said(logits, expert, active.sum(axis=1), distance)
+        return Said(logits, expert, distance)
 
     def forward(self, tokens: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, ...]:
         """Run tokens (B, S), padded with -1, of lengths (B,), and return what is said at the last position.
 
-        The expert (B,) chosen by the router, or the task with the largest score (dense); whether any neuron of the task
-        is active (B, K), of the chosen expert only (MoE); what the neurons of every task (B, K, 2) and the residual
-        stream (B, 2) add to the read-out.
+        The expert (B,) chosen by the router, or the task with the largest score (dense); what the neurons of every task
+        (B, K, 2; of the chosen expert only, MoE) and the residual stream (B, 2) add to the read-out.
         """
         c = self
         z1 = c.content.of_tokens(c.knowledge, tokens, length)
@@ -123,7 +122,7 @@ class Construction(Model):
         template_score = z1 @ c.router_template
         membership = z2[:, c.out + 1 :] if c.members else np.ones_like(template_score)
         expert = np.argmax(template_score + c.router_member * membership, axis=1)
-        outputs, active = np.zeros((batch, tasks, 2), dtype=z1.dtype), np.zeros((batch, tasks), dtype=bool)
+        outputs = np.zeros((batch, tasks, 2), dtype=z1.dtype)
         number = z2[:, c.out]
         for k, e in enumerate(c.experts):
             rows = np.flatnonzero(expert == k) if c.theorem == "moe" else np.arange(batch)
@@ -135,8 +134,7 @@ class Construction(Model):
             spoken = e.template.hidden(e.template.project(z1[rows]), gates[0])
             known = e.dictionary.hidden(number[rows] * e.dictionary.direction[0], gates[1])
             outputs[rows, k] = spoken @ e.template.slopes + known @ e.dictionary.slopes
-            active[rows, k] = np.any(spoken > 0, axis=1) | np.any(known > 0, axis=1)
-        return expert, active, outputs, z1 @ c.leak[0] + z2 @ c.leak[1]
+        return expert, outputs, z1 @ c.leak[0] + z2 @ c.leak[1]
 
     def logits(self, point: np.ndarray) -> np.ndarray:
         """Return the logits (B, n) of points (B, 2) of the plane."""
