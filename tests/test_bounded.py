@@ -17,8 +17,8 @@ from moestat import bounded, data_file
 from moestat.bounded import DataFileError
 from moestat.training import corpus, labelled_text
 from studies.mixture_of_transformers.parts import images
-from studies.task_routing.parts import knowledge_file
-from studies.task_routing.parts.template import KnowledgeError
+from studies.task_routing.parts import knowledge_sources
+from studies.task_routing.parts.knowledge import KnowledgeError
 
 LIMIT = 60_000
 KEYS = ("x_train", "y_train", "x_test", "y_test")
@@ -107,7 +107,7 @@ def test_idx_bombs(tmp_path, low):
 READERS = {
     "corpus": (corpus.load, corpus.CorpusError),
     "csv": (lambda path: labelled_text.read_csv(path, task="classification"), labelled_text.LabelledTextError),
-    "knowledge": (knowledge_file.load, KnowledgeError),
+    "knowledge": (knowledge_sources.load, KnowledgeError),
     "cifar": (lambda path: images.read_cifar(path, 1), DataFileError),
     "idx": (lambda path: images.read_idx(path, 3), DataFileError),
     "digest": (data_file.digest, DataFileError),

@@ -212,8 +212,7 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
 
     from moestat.training.decoder import Decoder, Dense
     from studies.compete_smoe.parts import decoders, routers
-    from studies.compete_smoe.parts.expert_bank import ExpertBank
-    from studies.compete_smoe.parts.smoe import Competition, SMoE, schedule
+    from studies.compete_smoe.parts.smoe import Competition, ExpertBank, SMoE, schedule
 
     shape = decoders.shape_of(settings.architecture, settings.size, vocabulary)
     own = 8 * max(1, round((settings.width or shape.width) * settings.thirds / 24))

@@ -29,8 +29,7 @@ from studies.compete_smoe.parts.competition_designs import (
     sobol_inputs,
     true_mixture,
 )
-from studies.compete_smoe.parts.competition_errors import Routing, paired_with_truth, scale_and_shape
-from studies.compete_smoe.parts.competition_fisher import fisher_line
+from studies.compete_smoe.parts.competition_errors import Routing, fisher_line, paired_with_truth, scale_and_shape
 
 VERSION = 1
 

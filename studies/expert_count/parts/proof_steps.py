@@ -15,7 +15,7 @@ from moestat.experiment import SettingsModel
 from moestat.models import patches
 from moestat.replicates import Row, Streams, each, steps
 from studies.expert_count.parts import cubic_experts
-from studies.expert_count.parts.routing_noise import probabilities
+from studies.expert_count.parts.router_smoothness import probabilities
 from studies.expert_count.parts.top_one import train
 
 VERSION = 1

@@ -20,9 +20,8 @@ from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.models import patches
 from moestat.status import Status
 from studies.mixture_of_transformers.parts import decay
-from studies.mixture_of_transformers.parts.model import Mixture
+from studies.mixture_of_transformers.parts.model import Mixture, MultiHead
 from studies.mixture_of_transformers.parts.mot_measures import OVER_EPOCHS, STAGES, TOKENS, Sample, View, measure
-from studies.mixture_of_transformers.parts.multi_head import MultiHead
 from studies.mixture_of_transformers.parts.staged_training import Schedule, StepRule, train
 
 VERSION = 1

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from moestat.experiment import Cell
 from moestat.replicates import Streams
-from studies.mixture_of_transformers.parts import image_patches, images
+from studies.mixture_of_transformers.parts import images
 from studies.mixture_of_transformers.parts.mot_real import MixtureSettings, Problem, generator, measure
 
 VERSION = 1
@@ -21,8 +21,8 @@ class Settings(MixtureSettings):
     """Settings of a cell."""
 
     patch: int = Field(4, ge=1, description="side of a patch in pixels; must divide height and width")
-    foreign: float = Field(image_patches.FOREIGN, ge=0, le=1, description="share of patches of another class")
-    corrupted: float = Field(image_patches.NOISE, ge=0, le=1, description="share of patches that are Gaussian noise")
+    foreign: float = Field(images.FOREIGN, ge=0, le=1, description="share of patches of another class")
+    corrupted: float = Field(images.NOISE, ge=0, le=1, description="share of patches that are Gaussian noise")
     flips_and_crops: bool = Field(
         False, description="whether training images are flipped and cropped at random, as the paper does for CIFAR-10"
     )
@@ -53,7 +53,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
 def problem(settings: Settings, streams: Streams) -> Problem:
     """Return the patches of a replicate, and how its models read them."""
-    from studies.mixture_of_transformers.parts.encoder import vision_transformer
+    from studies.mixture_of_transformers.parts.mixture_of_transformers import vision_transformer
 
     identity: dict[str, Any] = {"data": settings.data_sha256 or "digits"}
     found = images.load(settings.data) if settings.data else images.digits(streams("split", **identity))
@@ -64,15 +64,13 @@ def problem(settings: Settings, streams: Streams) -> Problem:
     shares = {"foreign": settings.foreign, "noise": settings.corrupted}
     rng = streams("corruption", **identity, **sizes, **shares, patch=settings.patch)
     train, test = (
-        image_patches.corrupt(image_patches.patches(pixels, settings.patch), label, rng, **shares)
+        images.corrupt(images.patches(pixels, settings.patch), label, rng, **shares)
         for pixels, label in ((found.train, found.train_class), (found.test, found.test_class))
     )
     augment = None
     if settings.flips_and_crops:
         moves = {"size": settings.patch, "height": found.train.shape[1]}
-        augment = functools.partial(
-            image_patches.flip_and_crop, **moves, generator=generator(streams("flips and crops"))
-        )
+        augment = functools.partial(images.flip_and_crop, **moves, generator=generator(streams("flips and crops")))
     length, features = train.shape[1:]
     return Problem(
         inputs=(train, test),

@@ -11,8 +11,7 @@ from moestat.arrays import Array
 from moestat.losses import routing
 from moestat.models.logistic import logistic_loss
 from studies.mixture_of_transformers.parts import specialisation
-from studies.mixture_of_transformers.parts.model import Mixture, attend, of_own
-from studies.mixture_of_transformers.parts.multi_head import MultiHead
+from studies.mixture_of_transformers.parts.model import Mixture, MultiHead, attend, of_own
 
 OVER_EPOCHS = {
     "train_loss": "mean logistic loss of the experts on the training sample",

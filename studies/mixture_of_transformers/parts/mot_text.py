@@ -55,7 +55,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
 def problem(settings: Settings, streams: Streams) -> Problem:
     """Return the ids of a replicate's texts, and how its models read them."""
-    from studies.mixture_of_transformers.parts.encoder import text_transformer
+    from studies.mixture_of_transformers.parts.mixture_of_transformers import text_transformer
 
     training, test, group, groups = _texts(settings, streams)
     ids = WordIds(training.texts, size=settings.vocabulary)

@@ -17,12 +17,11 @@ from moestat.status import Status
 from studies.task_routing.parts import knowledge_sources
 from studies.task_routing.parts.construction import parity
 from studies.task_routing.parts.construction.arcs import find_star, in_words
-from studies.task_routing.parts.construction.build import build
 from studies.task_routing.parts.construction.check import Check, check
-from studies.task_routing.parts.construction.inputs import inputs
+from studies.task_routing.parts.construction.content import inputs
 from studies.task_routing.parts.construction.isolated import Isolated, build_tables, isolate
 from studies.task_routing.parts.construction.memoriser import wrong_peaks
-from studies.task_routing.parts.construction.model import Construction, Repairs, cast
+from studies.task_routing.parts.construction.model import Construction, Repairs, build, cast
 from studies.task_routing.parts.knowledge import Knowledge
 from studies.task_routing.parts.knowledge_sources import KnowledgeSettings
 from studies.task_routing.parts.knowledge_sources import read_data as read_data

@@ -9,7 +9,7 @@ from scipy import integrate
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models.competition import Competition
-from studies.compete_smoe.parts.bound_ratios import (
+from studies.compete_smoe.parts.competition_bound import (
     certainly_asleep,
     information,
     moves,

@@ -20,8 +20,7 @@ from studies.compete_smoe.parts import (  # noqa: E402
     routers,
 )
 from studies.compete_smoe.parts.classifier import Classifier, as_symbols  # noqa: E402
-from studies.compete_smoe.parts.expert_bank import ExpertBank  # noqa: E402
-from studies.compete_smoe.parts.smoe import SMoE  # noqa: E402
+from studies.compete_smoe.parts.smoe import ExpertBank, SMoE  # noqa: E402
 from studies.compete_smoe.parts.smoe_measures import likeness  # noqa: E402
 
 SIZES = {"blocks": 2, "width": 16, "length": 16, "experts": 4}

@@ -15,8 +15,7 @@ from moestat.models.gaussian import log_density
 from studies.compete_smoe.parts import competition_asleep as asleep
 from studies.compete_smoe.parts import competition_far as far
 from studies.compete_smoe.parts.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
-from studies.compete_smoe.parts.competition_errors import Routing, paired_with_truth
-from studies.compete_smoe.parts.competition_fisher import fisher_line, information
+from studies.compete_smoe.parts.competition_errors import Routing, fisher_line, information, paired_with_truth
 
 
 def test_starts_fit_the_family_and_are_never_the_truth():

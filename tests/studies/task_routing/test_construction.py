@@ -13,14 +13,12 @@ from test_knowledge import datasets
 from moestat.status import Status
 from studies.task_routing.parts import knowledge_sources, task_construction
 from studies.task_routing.parts.construction import memoriser, parity
-from studies.task_routing.parts.construction.build import build
 from studies.task_routing.parts.construction.check import check
-from studies.task_routing.parts.construction.inputs import inputs
+from studies.task_routing.parts.construction.content import inputs
 from studies.task_routing.parts.construction.isolated import build_tables, isolate, members
-from studies.task_routing.parts.construction.model import SHARPNESS, Repairs
-from studies.task_routing.parts.knowledge import Knowledge, Task
-from studies.task_routing.parts.knowledge_synthetic import synthetic
-from studies.task_routing.parts.template import Template
+from studies.task_routing.parts.construction.model import SHARPNESS, Repairs, build
+from studies.task_routing.parts.knowledge import Knowledge, Task, Template
+from studies.task_routing.parts.knowledge_sources import synthetic
 
 EXAMPLE = knowledge_sources.FIXED["example"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from studies.task_routing.parts.construction.inputs import chunks, competitors, inputs, membership
+from studies.task_routing.parts.construction.content import chunks, competitors, inputs, membership
 from studies.task_routing.parts.knowledge import Knowledge, Prefixes
 
 TOLERANCE = 1e-12

@@ -29,13 +29,19 @@ from scipy.optimize import linprog
 
 from studies.task_routing.parts.construction import memoriser
 from studies.task_routing.parts.construction import router as router_fit
-from studies.task_routing.parts.construction.build import next_words, table
 from studies.task_routing.parts.construction.check import Model, Said, variation
-from studies.task_routing.parts.construction.content import DRAWS, Content, attention, draw_head, one_hot_embedding
-from studies.task_routing.parts.construction.inputs import chunks, inputs, membership
-from studies.task_routing.parts.construction.model import SHARPNESS
-from studies.task_routing.parts.knowledge import Knowledge, Prefixes
-from studies.task_routing.parts.template import SUBJECT
+from studies.task_routing.parts.construction.content import (
+    DRAWS,
+    Content,
+    attention,
+    chunks,
+    draw_head,
+    inputs,
+    membership,
+    one_hot_embedding,
+)
+from studies.task_routing.parts.construction.model import SHARPNESS, next_words, table
+from studies.task_routing.parts.knowledge import SUBJECT, Knowledge, Prefixes
 
 MARGIN = 1e-6
 """Smallest margin of a face, for functionals with entries in [-1, 1], at which float64 still tells neurons apart."""
