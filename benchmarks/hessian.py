@@ -23,8 +23,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from moestat.fit import kernel
-from moestat.fit.moments import Problem
-from moestat.fit.monomials import layout
+from moestat.fit.moments import Problem, layout
 from moestat.fit.newton import _problem
 from moestat.models.regression import Model
 

@@ -6,8 +6,8 @@ from scipy import special
 
 from moestat.identify import identify
 from moestat.identify.derivatives import numerical, two_layer
-from moestat.identify.families import Atom, Label, family
-from moestat.identify.positivity import distance_to_harm
+from moestat.identify.evaluate import distance_to_harm
+from moestat.identify.families import Label
 from moestat.losses import voronoi
 from moestat.models.regression import Model
 
@@ -183,35 +183,6 @@ def test_closed_derivatives_by_differences(name, outer_scale):
         np.testing.assert_allclose((ahead.first - behind.first) / (2 * step), exact.second[:, k], atol=1e-8)
 
 
-def test_families_are_derivatives_of_f():
-    """The columns of the family "second" against differences of F itself."""
-    expert, names = two_layer("tanh", 2, 1, False), ("a1", "a2", "beta")
-    x = np.random.default_rng(2).uniform(-1, 1, (20, 2))
-    start = np.array([0.3, -0.2, 0.4, 0.5, -0.6, 0.7, 0.8, -0.9, 0.1])  # A11 A12 A22 b1 b2 c a1 a2 beta
-
-    def f(p):
-        score = p[0] * x[:, 0] ** 2 + p[1] * x[:, 0] * x[:, 1] + p[2] * x[:, 1] ** 2 + x @ p[3:5] + p[5]
-        return special.expit(score) * np.tanh(x @ p[6:8] + p[8])
-
-    atom = Atom(start[:5], start[5], start[6:])
-    columns, labels = family("second", [atom], [expert.jet(x, atom.eta)[0]], x, "full", names)
-    order = ("A11", "A12", "A22", "b1", "b2", "c", *names)
-    unit, h = np.eye(9), 1e-4
-    for column, label in zip(columns.T, labels, strict=True):
-        steps = [h * unit[order.index(name)] for name in label.derivative]
-        if len(steps) == 1:
-            value = (f(start + steps[0]) - f(start - steps[0])) / (2 * h)
-        else:
-            corners = [(s, t, f(start + s * steps[0] + t * steps[1])) for s in (1, -1) for t in (1, -1)]
-            value = sum(s * t * v for s, t, v in corners) / (4 * h * h)
-        np.testing.assert_allclose(column, value, atol=2e-6)
-    assert len(labels) == 9 + 45
-    strong, at = family("strong", [atom], [expert.jet(x, atom.eta)[0]], x, "full", names)
-    zero = {label.derivative: column for column, label in zip(strong.T, at, strict=True) if label.at_zero}
-    assert len(zero) == 1 + 8 + 36
-    np.testing.assert_allclose(zero[()], special.expit(0.7) * np.tanh(x @ start[6:8] + start[8]))
-
-
 def test_harm_of_relations():
     """The criterion on made-up relations: definite, indefinite, first order only, and a definite combination."""
     labels = [Label(t, 0, True) for t in (("u",), ("u", "u"), ("u", "v"), ("v", "v"))]
@@ -233,21 +204,6 @@ def test_harm_of_relations():
 def test_near_dependence_is_not_taken_for_dependence():
     """In d = 1 two smooth atoms are numerically dependent: the check says undecided rather than guess."""
     assert identify("tanh", d=1, atoms=2).verdict == "undecided"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"expert": "softplus"}, "allowed are relu, gelu"),
-        ({"expert": "relu", "d": 3}, "allowed are 1 and 2"),
-        ({"expert": "relu", "power": 2}, "power is 2"),
-        ({"expert": "relu", "score": "cubic"}, "allowed are full"),
-        ({"expert": tanh_expert}, "names of its parameters"),
-    ],
-)
-def test_wrong_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        identify(**arguments)
 
 
 def test_an_expert_without_derivatives_is_refused():

@@ -68,18 +68,6 @@ def test_matches_textbook_formulas_and_statsmodels():
     assert (result.wls.low, result.wls.high) == pytest.approx(interval)
 
 
-@pytest.mark.parametrize("factor", [7, 1e200, 1e-200, 1e300])
-def test_order_of_sizes_and_replicates_and_the_scale_do_not_matter(factor):
-    rng = np.random.default_rng(2)
-    values = losses(rng)
-    result = rates.fit(values, over=N)
-    rows, columns = rng.permutation(8), rng.permutation(10)
-    other = rates.fit(factor * values[rows][:, columns], over=N[rows])
-    for name in ("rate", "last_half", "curvature", "ols", "wls"):
-        a, b = getattr(result, name), getattr(other, name)
-        assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), abs=1e-10)
-
-
 SCENARIOS = [(cv, falling, rho) for cv in (0.1, 0.3, 0.6, 1.0) for falling in (False, True) for rho in (0.0, 0.5)]
 
 
@@ -138,28 +126,6 @@ def test_nothing_usable_is_nan_with_a_reason():
     assert np.isnan(result.slope) and "Only 0 sizes" in result.reasons[0]
     one = rates.fit(losses(np.random.default_rng(10), replicates=1), over=N)
     assert np.isfinite(one.slope) and np.isnan(one.low) and not one.trusted
-
-
-def test_window_is_inclusive_and_leaves_the_rest_out():
-    values = losses(np.random.default_rng(11))
-    result = rates.fit(values, over=N, window=(N[2], N[6]))
-    assert np.array_equal(result.sizes, N[2:7])
-    assert result.slope == rates.fit(values[2:7], over=N[2:7]).slope
-
-
-@pytest.mark.parametrize(
-    ("values", "over", "window"),
-    [
-        (np.ones((3, 2)), N, None),
-        (np.ones(8), N, None),
-        (np.ones((2, 2)), [10, 10], None),
-        (np.ones((2, 2)), [-1, 1], None),
-    ]
-    + [(np.ones((8, 2)), N, (5, 1))],
-)
-def test_unusable_input_raises(values, over, window):
-    with pytest.raises(ValueError, match="over|window"):
-        rates.fit(values, over=over, window=window)
 
 
 WIDE = np.geomspace(1e2, 1e5, 8)
@@ -301,12 +267,6 @@ def test_probability_of_the_right_law(sd, expected):
     noise /= noise.std(1, ddof=1, keepdims=True)
     result = rates.compare_laws(np.exp(-0.5 * x[:, None] + sd * noise), over=N)
     assert result.probability_correct == pytest.approx(expected, abs=0.03)
-
-
-def test_laws_on_unusable_input():
-    assert "nothing to compare" in rates.compare_laws(np.full((8, 3), np.nan), over=N).sentence
-    with pytest.raises(ValueError, match="above 1"):
-        rates.compare_laws(np.ones((4, 2)), over=[0.5, 2, 4, 8])
 
 
 def test_power_gives_designs_that_reach_the_half_width():

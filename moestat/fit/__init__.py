@@ -18,29 +18,13 @@ if TYPE_CHECKING:
 def least_squares(model: Model, x: Array, y: Array, starts: Array, **settings: Any) -> Fit:
     """Fit a regression mixture after a look at the data.
 
-    Parameters
-    ----------
-    model : moestat.models.regression.Model
-    x : array (B, n, d)
-        With B and n at least 1. Lists and numbers of any real type are taken, here and below.
-    y : array (B, n)
-    starts : array (B, S, N, P)
-        With S and N at least 1.
-    **settings
-        ``box`` and the others of :func:`moestat.fit.newton.least_squares`.
-
-    Returns
-    -------
-    moestat.fit.newton.Fit
+    Arguments are those of :func:`moestat.fit.newton.least_squares`: lists and numbers of any real type, without axes of
+    length 0.
 
     Raises
     ------
     moestat.errors.InputError
         If an argument is empty, or holds what is not finite or is masked.
-    TypeError
-        If an argument holds what is no real number.
-    ValueError
-        If shapes do not fit together or a setting is out of range.
     """
     from moestat.doors import as_float64
     from moestat.errors import InputError

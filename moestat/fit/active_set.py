@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from moestat.arrays import Array, namespace
 
@@ -22,48 +22,21 @@ class Rows:
         return type(self)(*(take(value, rows) for value in _values(self)))
 
 
-class Batch(Protocol):
-    """The state of the members that are still active; ``members`` are their positions at the start."""
-
-    @property
-    def members(self) -> Array:
-        """Positions (B,)."""
-
-
-class _Rows(Protocol):
-    def take(self, rows: Array) -> Any: ...
-
-
-State = dict[str, Array]
-"""One row per member in every array."""
-
-B = TypeVar("B", bound=Batch)
-E = TypeVar("E", bound=_Rows)
+State = dict[str, Array]  #: One row per member in every array.
+B = TypeVar("B", bound=Any)
+E = TypeVar("E", bound=Rows)
 R = TypeVar("R")
 
 
 def run(
-    batch: B,
-    examine: Callable[[B], tuple[E, Array]],
-    result: Callable[[E, Array], R],
-    step: Callable[[E], B],
+    batch: B, examine: Callable[[B], tuple[E, Array]], result: Callable[[E, Array], R], step: Callable[[E], B]
 ) -> R:
-    """Step until every member has finished.
+    """Step until every member has finished; return their results in the order of the start.
 
-    Parameters
-    ----------
-    batch : Batch
-        State at the start, of all members.
-    examine : callable
-        Returns what the step needs (with ``take``, see :class:`Rows`), and which members have finished, (B,) bool.
-    result : callable
-        ``result(examined, rows)`` returns the results of the members in ``rows``: a dataclass, dict or tuple of arrays.
-    step : callable
-        Returns the next state.
-
-    Returns
-    -------
-    Results of all members, in the order of the start.
+    ``batch`` (see :class:`Rows`) is the state at the start; its ``members`` are the positions of those that are active.
+    ``examine(batch)`` returns what the step needs, with ``take``, and which members have finished, (B,) bool;
+    ``result(examined, rows)`` the results of the members in ``rows``, a dataclass, dict or tuple of arrays;
+    ``step(examined)`` the next state.
     """
     members = batch.members
     finished: list[tuple[Array, R]] = []
@@ -75,7 +48,8 @@ def run(
             finished.append((xp.take(members, rows), result(examined, rows)))
             members = xp.take(members, rest)
             if members.shape[0] == 0:
-                return in_order(finished)
+                order = xp.argsort(xp.concat([positions for positions, _ in finished]))
+                return take(concatenate([part for _, part in finished]), order)  # type: ignore[no-any-return]
             examined = examined.take(rest)
         batch = step(examined)
 
@@ -87,14 +61,6 @@ def take(value: Any, rows: Array) -> Any:
     if hasattr(value, "take"):
         return value.take(rows)
     return _rebuilt(value, [take(part, rows) for part in _values(value)])
-
-
-def in_order(finished: list[tuple[Array, R]]) -> R:
-    """Join the results of members, given with their positions at the start, in the order of these positions."""
-    xp = namespace(finished[0][0])
-    order = xp.argsort(xp.concat([members for members, _ in finished]))
-    results: R = take(concatenate([part for _, part in finished]), order)
-    return results
 
 
 def concatenate(parts: list[R]) -> R:
@@ -121,19 +87,13 @@ def _rebuilt(like: Any, values: list[Any]) -> Any:
     return tuple(values) if type(like) is tuple else type(like)(*values)
 
 
-def _positions(where: Array) -> Array:
-    """Return, for old and new stacked, the position of every member: new ones where ``where`` holds, in order."""
-    xp = namespace(where)
-    count = xp.cumulative_sum(xp.astype(where, xp.int64))
-    return xp.where(where, where.shape[0] + count - 1, xp.arange(where.shape[0]))
-
-
 def put(old: Array, new: Array, where: Array) -> Array:
     """Return ``old`` with the members in ``where`` replaced by ``new``, which holds only these, in order."""
     xp = namespace(old, new)
     if new.shape[0] == old.shape[0]:
         return new
-    return xp.take(xp.concat([old, new], axis=0), _positions(where), axis=0)
+    size, count = where.shape[0], xp.cumulative_sum(xp.astype(where, xp.int64))
+    return xp.take(xp.concat([old, new], axis=0), xp.where(where, size + count - 1, xp.arange(size)), axis=0)
 
 
 def spread(new: Array, where: Array) -> Array:
@@ -142,21 +102,8 @@ def spread(new: Array, where: Array) -> Array:
     return put(xp.zeros(where.shape, dtype=xp.bool), new, where)
 
 
-def merge(state: State, some: State, where: Array) -> State:
-    """Return ``state`` with the members in ``where`` replaced by ``some``."""
-    return {name: put(value, some[name], where) for name, value in state.items()}
-
-
 def coded(like: Array, otherwise: int, *marks: tuple[Array, int]) -> Array:
-    """Return codes (M,) int64 in an array like another: of the marks that hold, the last one counts.
-
-    Parameters
-    ----------
-    like : int64 array (M,)
-    otherwise : int
-        The code where no mark holds.
-    *marks : (bool array (M,), int)
-    """
+    """Return codes (M,) in an int64 array like another: of the marks (where, code) that hold the last one counts."""
     xp = namespace(like)
     code = xp.full_like(like, otherwise)
     for where, value in marks:

@@ -13,34 +13,19 @@ from moestat.fit.moments import Problem
 from moestat.fit.second_order import free_coordinates, hits
 from moestat.models.experts import Smoothing
 
-FLAT = 1e-12
-"""Curvatures below this share of the largest one count as this share: rounding alone makes them."""
+FLAT = 1e-12  #: Curvatures below this share of the largest one count as this share: rounding alone makes them.
 ESCAPES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 """Distances tried along a direction of negative curvature, each both ways."""
 
 
 def certify(problem: Problem, theta: Array, tau: Smoothing, box: float, goal: Array) -> dict[str, Array]:
-    """Examine points by the eigenvalues of the exact Hessian on the free coordinates.
+    """Examine points (B, N, P) by the eigenvalues of the exact Hessian on the free coordinates.
 
-    Parameters
-    ----------
-    problem : Problem
-    theta : array (B, N, P)
-    tau : float or array (B, 1, 1)
-        Smoothing of the ReLU.
-    box : float
-    goal : array (B,)
-        Gains in the loss below this do not matter.
-
-    Returns
-    -------
-    dict of arrays, batch first
-        ``gradient``: largest absolute entry of the gradient over the free coordinates;
-        ``decrement``: half g' |H|^-1 g on them, the gain that the quadratic model promises;
-        ``min_eigenvalue``: smallest eigenvalue of H on them, the softmax gauge left out;
-        ``box_hits``: number of coordinates on the box;
-        ``escaped``: whether a direction of negative curvature leads to a loss that is lower by more than ``goal``;
-        ``lower``: that point (``theta`` itself where not escaped).
+    Gains in the loss below ``goal`` (B,) do not matter. Returns arrays, batch first: the largest absolute entry of the
+    ``gradient`` over the free coordinates; the ``decrement``, half g' |H|^-1 g on them, the gain that the quadratic
+    model promises; the ``min_eigenvalue`` of H on them, the softmax gauge left out; the number of coordinates on the
+    box, ``box_hits``; whether a direction of negative curvature leads to a loss that is lower by more than the goal,
+    ``escaped``; and that ``lower`` point (``theta`` itself where not escaped).
     """
     xp = namespace(theta)
     model, n = problem.model, problem.n_atoms

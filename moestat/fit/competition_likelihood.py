@@ -24,8 +24,7 @@ from moestat.models.blocks import member_blocks, row_blocks, summed
 from moestat.models.competition import Competition
 from moestat.models.gaussian import LOG_2PI, log_sum_exp
 
-_LARGEST = 500.0
-"""Of the logarithm of a precision: exp of it, times the square of a residual, is still a number."""
+_LARGEST = 500.0  #: Of the logarithm of a precision: exp of it, times the square of a residual, is still a number.
 
 
 def pack(theta: Array) -> Array:
@@ -66,6 +65,14 @@ class Data:
         for rows in row_blocks(self.n):
             yield xp.take(self.features[:, :, rows], replicate, axis=0), xp.take(self.y[:, rows], replicate, axis=0)
 
+    def means(self, of_chunk: Callable[..., tuple[Array, ...]], free: Array, replicate: Array) -> list[Array]:
+        """Return the means over samples of what ``of_chunk`` sums up, of fits (M, p) on their replicates (M,)."""
+        parts = []
+        for block in member_blocks(free.shape[0], 4 * min(self.n, 2048), free):
+            sums = summed(of_chunk(free[block, :], *chunk) for chunk in self.chunks(replicate[block]))
+            parts.append(tuple(part / self.n for part in sums))
+        return [namespace(free).concat(part) for part in zip(*parts, strict=True)]
+
 
 class Slopes(NamedTuple):
     """Log-densities (..., n), and their derivatives (..., k, n) in the experts' W'features and log-variances."""
@@ -76,20 +83,12 @@ class Slopes(NamedTuple):
 
 
 def slopes(model: Competition, free: Array, features: Array, y: Array, temperature: float) -> Slopes:
-    """Return log p(y | x) and its derivatives.
-
-    Parameters
-    ----------
-    model : Competition
-    free : array (..., k P)
-    features : array (..., q, n)
-    y : array (..., n)
-    temperature : float
-        T; 0 is the hard choice.
-    """
+    """Return log p(y | x) and its derivatives at free (..., k P), features (..., q, n), y (..., n); T = 0 is hard."""
     xp = namespace(free, features, y)
-    if _compiled(free, features, y) and free.ndim == 2 == y.ndim:
-        return _compiled_slopes(model, free, features, y, temperature)
+    if _is_compiled(free, features, y) and free.ndim == 2 == y.ndim:
+        size = (len(y), free.shape[-1] // model.atom_size, y.shape[-1])
+        through, log_variance = np.empty(size), np.empty(size)
+        return Slopes(_compiled(model, free, features, y, temperature, through, log_variance), through, log_variance)
     theta = xp.reshape(free, (*free.shape[:-1], -1, model.atom_size))
     g, bend = model.outputs(theta[..., model.w], features)
     log_variance = theta[..., model.variance]
@@ -111,8 +110,8 @@ def slopes(model: Competition, free: Array, features: Array, y: Array, temperatu
 def hard_log_density(model: Competition, free: Array, features: Array, y: Array) -> Array:
     """Return log p(y | x) alone, at temperature 0; arguments as in :func:`slopes`."""
     xp = namespace(free, features, y)
-    if _compiled(free, features, y) and free.ndim == 3 == y.ndim and y.shape[1] == 1:
-        return _compiled_log_density(model, free, features[:, 0, ...], y[:, 0, :])
+    if _is_compiled(free, features, y) and free.ndim == 3 == y.ndim and y.shape[1] == 1:
+        return _compiled(model, free, features[:, 0, ...], y[:, 0, :], 0.0)
     theta = xp.reshape(free, (*free.shape[:-1], -1, model.atom_size))
     g, _ = model.outputs(theta[..., model.w], features)
     log_variance = theta[..., model.variance]
@@ -124,39 +123,24 @@ def hard_log_density(model: Competition, free: Array, features: Array, y: Array)
     return log_sum_exp(joint) - log_sum_exp(logits)
 
 
-def _compiled(*arrays: Array) -> bool:
+def _is_compiled(*arrays: Array) -> bool:
     return all(isinstance(array, np.ndarray) for array in arrays) and kernel.vector_bits() > 0
 
 
-def _compiled_slopes(model: Competition, free: Array, features: Array, y: Array, temperature: float) -> Slopes:
-    """Return what :func:`slopes` does of M points (M, k P) on samples (M, q, n), by compiled code."""
-    from moestat.fit.compiled_competition import log_density_slopes  # needs numba, and half a second to import it
+def _compiled(
+    model: Competition, free: np.ndarray, features: np.ndarray, y: np.ndarray, temperature: float, *slopes: np.ndarray
+) -> np.ndarray:
+    """Return log p(y | x) of points (M, k P) or (M, W, k P) on samples (M, q, n); the former with ``slopes`` filled."""
+    from moestat.fit import compiled_competition  # needs numba, and half a second to import it
 
-    atoms = free.shape[-1] // model.atom_size
-    shift, ratio = np.empty(y.shape), np.empty(y.shape)
-    through, log_variance = (np.empty((len(y), atoms, y.shape[-1])) for _ in range(2))
-    points, rows, responses = (np.ascontiguousarray(part) for part in (free, features, y))
-    flat = model.expert == "tanh"
-    log_density_slopes(
-        points, atoms, model.active, flat, temperature, rows, responses, shift, ratio, through, log_variance
-    )
-    return Slopes(_joined(shift, ratio), through, log_variance)
-
-
-def _compiled_log_density(model: Competition, free: Array, features: Array, y: Array) -> Array:
-    """Return log p(y | x) (M, W, n) of points (M, W, k P) on samples (M, q, n), by compiled code."""
-    from moestat.fit.compiled_competition import log_densities
-
-    atoms, flat = free.shape[-1] // model.atom_size, model.expert == "tanh"
-    shift, ratio = (np.empty((*free.shape[:2], y.shape[-1])) for _ in range(2))
-    points, rows, responses = (np.ascontiguousarray(part) for part in (free, features, y))
-    log_densities(points, atoms, model.active, flat, rows, responses, shift, ratio)
-    return _joined(shift, ratio)
-
-
-def _joined(shift: np.ndarray, ratio: np.ndarray) -> np.ndarray:
-    """Return the log-density of its two parts; NumPy's own logarithm is as fast as can be."""
-    np.log(ratio, out=ratio)
+    shift, ratio = (np.empty((*free.shape[:-1], y.shape[-1])) for _ in range(2))
+    points, *data = (np.ascontiguousarray(part) for part in (free, features, y))
+    family = (free.shape[-1] // model.atom_size, model.active, model.expert == "tanh")
+    if slopes:
+        compiled_competition.log_density_slopes(points, *family, temperature, *data, shift, ratio, *slopes)
+    else:
+        compiled_competition.log_densities(points, *family, *data, shift, ratio)
+    np.log(ratio, out=ratio)  # NumPy's own logarithm is as fast as can be
     shift += ratio
     shift -= 0.5 * LOG_2PI
     return shift
@@ -174,19 +158,12 @@ def gradients(model: Competition, data: Data, owner: Array, temperature: float) 
     """Return the function that gives the gradients (M, k P) of the mean log-density of M fits of their owners."""
     xp = namespace(owner)
 
-    def gradient(free: Array) -> Array:
-        parts = []
-        for block in member_blocks(free.shape[0], 4 * min(data.n, 2048), free):
-            total: Array = 0.0
-            for features, y in data.chunks(owner[block]):
-                at = slopes(model, free[block, :], features, y, temperature)
-                weights = xp.matmul(at.through, xp.matrix_transpose(features))
-                part = xp.concat([weights, xp.sum(at.log_variance, axis=-1)[..., None]], axis=-1)
-                total = total + part
-            parts.append(xp.reshape(total / data.n, (-1, free.shape[-1])))
-        return xp.concat(parts)
+    def of_chunk(free: Array, features: Array, y: Array) -> tuple[Array]:
+        at = slopes(model, free, features, y, temperature)
+        weights = xp.matmul(at.through, xp.matrix_transpose(features))
+        return (xp.concat([weights, xp.sum(at.log_variance, axis=-1)[..., None]], axis=-1),)
 
-    return gradient
+    return lambda free: xp.reshape(data.means(of_chunk, free, owner)[0], free.shape)
 
 
 def likelihood_problem(
@@ -194,15 +171,8 @@ def likelihood_problem(
 ) -> Problem:
     """Return the minus mean log-density of M fits, with the mean of score times score as its curvature.
 
-    Parameters
-    ----------
-    model : Competition
-    data : Data
-    owner : int array (M,)
-        The replicate of each fit.
-    temperature : float
-    least_variance : float
-        Lower bound of the variances; the loss is shifted so that it is not negative above it.
+    ``owner`` (M,) says whose data each fit sees. The loss is shifted so that it is not negative where no variance is
+    below ``least_variance``.
     """
     xp = namespace(owner)
     shift = -0.5 * (math.log(least_variance) + LOG_2PI)
@@ -214,11 +184,7 @@ def likelihood_problem(
         return xp.sum(at.log_density, axis=-1), xp.sum(score, axis=-1), square
 
     def problem(free: Array, members: Array) -> Gram:
-        replicate, parts = xp.take(owner, members), []
-        for block in member_blocks(free.shape[0], 4 * min(data.n, 2048), free):
-            sums = summed(of_chunk(free[block, :], *chunk) for chunk in data.chunks(replicate[block]))
-            parts.append(tuple(part / data.n for part in sums))
-        value, gradient, gram = (xp.concat(part) for part in zip(*parts, strict=True))
+        value, gradient, gram = data.means(of_chunk, free, xp.take(owner, members))
         return Gram(shift - value, -gradient, gram)
 
     return problem

@@ -1,24 +1,18 @@
-r"""Maximum likelihood for competition-gated Gaussian mixtures of experts, many replicates and starts at once.
+"""Maximum likelihood for competition-gated Gaussian mixtures of experts, many replicates and starts at once.
 
-The choice of the winners makes the likelihood discontinuous and full of local maxima. Three stages:
+The choice of the winners makes the likelihood discontinuous and full of local maxima. Four stages:
 
-1. all starts, on the first few thousand samples: the choice is smoothed at a temperature that falls step by step,
-   and followed by Adam;
+1. all starts, on the first few thousand samples: the choice is smoothed at a temperature that falls step by step, and
+   followed by Adam;
 2. a trust-region Gauss-Newton method on the score (Berndt, Hall, Hall and Hausman 1974); the best distinct points go
    on to all samples, where the temperature falls once more, from a lower level, down to the hard choice;
 3. local search (:mod:`moestat.fit.local_search`) among the jumps, for which derivatives are blind;
-4. hops: the best point is thrown out by a few standard errors, and the search done again from there, until
-   enough points have come back to it. What is that far away, where the likelihood is lower by a few units, has other
-   samples on the other side of the boundaries, and may come down higher: basin hopping (Wales and Doye 1997) with
-   steps on the scale of the statistical error, pseudo-random, the same for every fit.
+4. hops (basin hopping, Wales and Doye 1997): the best point is thrown out by a few standard errors, pseudo-randomly and
+   the same for every fit, and the search done again from there, until enough points have come back to it. That other
+   starts come to the best point shows little, for they miss its higher neighbours, too.
 
-That another start comes to the best point shows little: the local search ends on one of many peaks, and the highest one
-of a start's surroundings is mostly missed by it, by other starts that come to the same place, too. Points that were
-thrown out and came back are what shows that nothing higher is near.
-
-The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in
-a box; the theory assumes a compact parameter space as well. Where the likelihood jumps, a maximum is not a stationary
-point: ``gradient`` and ``decrement`` of the result vanish for continuous densities only.
+Where the likelihood jumps, a maximum is not a stationary point: ``gradient`` and ``decrement`` of the result vanish for
+continuous densities only.
 """
 
 from __future__ import annotations
@@ -32,25 +26,16 @@ from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
 from moestat.fit import active_set
 from moestat.fit.competition_likelihood import Data, gradients, likelihood_problem, pack, unpack
-from moestat.fit.contest import Pool, Space, distinct
-from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
+from moestat.fit.likelihood import LikelihoodFit, Pool, Space, check_problem, check_settings, distinct
 from moestat.fit.linalg import symmetric_eigen
 from moestat.fit.local_search import Searched, left_to_gain, local_search
 from moestat.fit.second_order import Gram, free_coordinates, hits
 from moestat.models.competition import Competition
 
-KEPT = 2
-"""Most points per replicate that go on to all samples, and to the local search, when nothing else is said."""
-
-AGAIN = 0.1
-"""Log-likelihood units within which a point counts as one that was come to again."""
-
-HOPS = 20
-"""Most rounds of hops, when nothing else is said."""
-
-ENOUGH = 12
-"""Thrown-out points that must have come back to the best one, for the hops to end."""
-
+KEPT = 2  #: Most points per replicate that go on to all samples, and to the local search, when nothing else is said.
+AGAIN = 0.1  #: Log-likelihood units within which a point counts as one that was come to again.
+HOPS = 20  #: Most rounds of hops, when nothing else is said.
+ENOUGH = 12  #: Thrown-out points that must have come back to the best one, for the hops to end.
 SCALES = (0.5, 1.0, 2.0, 4.0)
 """Lengths of the hops in standard errors; two of each per round, the second in the coordinates of one expert."""
 
@@ -85,55 +70,32 @@ def maximum_likelihood(
 ) -> LikelihoodFit:
     """Fit competition-gated Gaussian mixtures of experts.
 
+    Arguments are those of :func:`moestat.fit.softmax_mle.maximum_likelihood`, but for atoms ``[W, v]`` (see
+    :class:`moestat.models.competition.Competition`), of whose weights ``box`` bounds the absolute value, and for
+
     Parameters
     ----------
-    model : Competition
-    x : array (B, n, d)
-    y : array (B, n)
-    starts : array (B, S, k, P)
-        Atoms ``[W, v]``, see :class:`moestat.models.competition.Competition`.
-    truth : array (k*, P), optional
-        For the gain; no start may be equal to it.
-    box : float, default 20
-        Bound on the absolute value of weights.
-    variances : (float, float), default (1e-2, 1e2)
-        Bounds on the variances.
-    adam_steps : int, default 300
+    adam_steps : int
         Steps of Adam, on the first ``coarsest`` samples.
-    coarsest : int, default 2000
-    search_rounds : int, default 120
-        Rounds of the local search, at most; 0 leaves it out.
-    kept : int, default 2
+    search_rounds : int
+        Rounds of the local search, at most, which has converged when several in a row gained nothing; 0 leaves it out.
+    kept : int
         Most distinct points per replicate that go on to all samples, and to the local search.
-    hops : int, default 20
+    hops : int
         Most rounds in which points thrown out from the best one are searched from; they end when 12 came back.
-
-    Returns
-    -------
-    LikelihoodFit
-        ``status`` is CONVERGED when several rounds of the local search in a row gained nothing.
-
-    Raises
-    ------
-    ValueError
-        See :func:`moestat.fit.likelihood.check_problem`; also if there are fewer experts than active ones, or a
-        setting is out of range.
     """
-    replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
+    replicates, n, count, atoms = check_problem(model, x, y, starts, truth, variances)
     if model.active > atoms:
         raise ValueError(f"active is {model.active}, but starts holds only {atoms} experts")
-    check_variances(variances)
-    for name, value in (("box", box), ("coarsest", coarsest)):
-        if not value > 0:
-            raise ValueError(f"{name} is {value}; it must be positive")
-    if kept < 1:
-        raise ValueError(f"kept is {kept}; it must be at least 1")
-    for name, value in (("adam_steps", adam_steps), ("search_rounds", search_rounds), ("hops", hops)):
-        if value < 0:
-            raise ValueError(f"{name} is {value}; it must not be negative")
+    if not box > 0:
+        raise ValueError(f"box is {box}; it must be positive")
+    check_settings(1, coarsest=coarsest, kept=kept)
+    check_settings(0, adam_steps=adam_steps, search_rounds=search_rounds, hops=hops)
     xp = namespace(x, y, starts)
     data = Data(model.features(x), y)
-    space = _space(model, atoms, box, variances, starts)
+    both = (([end] * model.weight_size + [math.log(v)]) * atoms for end, v in zip((-box, box), variances, strict=True))
+    lower, upper = (xp.asarray(ends, dtype=starts.dtype) for ends in both)
+    space = _Space(lower, upper, variances, model)
     free = space.clip(xp.reshape(pack(starts), (replicates * count, -1)))
     few = data.first(coarsest)
     coldest = max(0.003, 20.0 / few.n)
@@ -149,16 +111,23 @@ def maximum_likelihood(
         pool = _gauss_newton(data, space, pool, 0.0)
     reached = np.full((replicates, count), np.nan)
     reached[pool.owner, pool.start] = pool.loss
-    pool = _continued(pool, n, led, kept)
-    return _finish(data, space, pool, reached, led, truth, x, search_rounds, kept, hops)
-
-
-def _space(model: Competition, atoms: int, box: float, variances: tuple[float, float], like: Array) -> _Space:
-    xp, ends = namespace(like), []
-    for weight, variance in ((-box, variances[0]), (box, variances[1])):
-        atom = [float(weight)] * model.weight_size + [math.log(variance)]
-        ends.append(xp.asarray(atom * atoms, dtype=like.dtype))
-    return _Space(ends[0], ends[1], variances, model)
+    pool, end = _search(data, space, _continued(pool, n, led, kept), search_rounds)
+    np.fmin.at(reached, (pool.owner, pool.start), pool.loss)
+    best, end, back = _hops(data, space, pool, end, search_rounds, kept, hops, reached)
+    reached = np.where(led >= 0, np.take_along_axis(reached, np.maximum(led, 0), axis=1), reached)
+    at = end.at
+    held = ~free_coordinates(best.free, at.gradient, space.lower, space.upper)
+    return LikelihoodFit.of(
+        *(model, truth, x, y, xp.asarray(space.log_likelihood(best.loss, n)), end.status),
+        theta=unpack(best.free, atoms),
+        gradient=xp.max(xp.abs(xp.where(held, xp.zeros_like(at.gradient), at.gradient)), axis=-1),
+        decrement=left_to_gain(at, held, n),
+        iterations=xp.asarray(best.iterations),
+        box_hits=hits(best.free, space.lower, space.upper),
+        start=xp.asarray(best.start),
+        start_log_likelihood=xp.asarray(space.log_likelihood(reached, n)),
+        hops_back=xp.asarray(back),
+    )
 
 
 def _anneal(data: Data, space: _Space, owner: Array, free: Array, coldest: float, steps: int) -> Array:
@@ -201,41 +170,10 @@ def _search(data: Data, space: _Space, pool: Pool, rounds: int) -> tuple[Pool, S
     return pool.moved(end.free, end.rounds, end.at.loss), end
 
 
-def _hop(
-    data: Data, space: _Space, best: Pool, end: Searched, rounds: int, kept: int, number: int
-) -> tuple[Pool, Searched, np.ndarray]:
-    """Throw out points from the best ones ``best``, one of a replicate, and search from where they come down.
-
-    Returns what was searched, and where each thrown-out point ended, (M, W): infinite where it fell behind.
-    """
-    thrown = space.clip(thrown_out(best.free, end.at, data.n, number, space.model.atom_size))
-    out = best.thrown(thrown)
-    for temperature in (20.0 / data.n, 0.0):
-        out = _gauss_newton(data, space, out, temperature)
-    chosen, twin = distinct(out.owner, out.loss, data.n, kept)
-    below, low = _search(data, space, out.take(chosen), rounds)
-    ends = np.full(len(out.owner), np.inf)
-    position = {int(row): k for k, row in enumerate(chosen)}
-    for row, other in enumerate(twin):
-        if other >= 0:
-            ends[row] = below.loss[position[int(other)]]
-    return below, low, ends.reshape(len(best.owner), -1)
-
-
 def thrown_out(free: Array, at: Gram, n: int, number: int, atom_size: int) -> Array:
     """Return points (M, W, p) around ``free`` (M, p): normal steps whose covariance is that of the estimate.
 
-    Parameters
-    ----------
-    free : array (M, p)
-    at : Gram
-        Curvature of the mean log-likelihood there.
-    n : int
-        Number of samples.
-    number : int
-        Of the round; each has steps of its own.
-    atom_size : int
-        Coordinates per expert.
+    The curvature ``at`` is that of the mean log-likelihood of n samples; each round, by its number, has its own steps.
     """
     xp = namespace(free)
     size = free.shape[-1]
@@ -267,7 +205,17 @@ def _hops(
         active = np.nonzero(back < ENOUGH)[0]
         if not len(active):
             break
-        below, low, ends = _hop(data, space, best.take(active), end.take(xp.asarray(active)), rounds, kept, number)
+        at = end.take(xp.asarray(active)).at
+        out = best.take(active)
+        out = out.thrown(space.clip(thrown_out(out.free, at, data.n, number, space.model.atom_size)))
+        for temperature in (20.0 / data.n, 0.0):
+            out = _gauss_newton(data, space, out, temperature)
+        chosen, twin = distinct(out.owner, out.loss, data.n, kept)
+        below, low = _search(data, space, out.take(chosen), rounds)
+        # where each thrown-out point ended, infinite where it fell behind; chosen points are in the order of the rows
+        place = np.full(len(twin), -1)
+        place[chosen] = np.arange(len(chosen))
+        ends = np.where(twin >= 0, below.loss[place[np.maximum(twin, 0)]], np.inf).reshape(len(active), -1)
         before = best.loss[active]
         both, all_ends = best.join(below), active_set.concatenate([end, low])
         rows = both.best()
@@ -278,40 +226,3 @@ def _hops(
         back[active] = np.where(data.n * (before - now) > AGAIN, there - 1, back[active] + there)
         np.fmin.at(reached, (best.owner, best.start), best.loss)
     return best, end, back
-
-
-def _finish(
-    data: Data,
-    space: _Space,
-    pool: Pool,
-    reached: np.ndarray,
-    led: np.ndarray,
-    truth: Array | None,
-    x: Array,
-    rounds: int,
-    kept: int,
-    hops: int,
-) -> LikelihoodFit:
-    """Search around the points that are left, and report the best of each replicate."""
-    xp = namespace(pool.free)
-    pool, end = _search(data, space, pool, rounds)
-    np.fmin.at(reached, (pool.owner, pool.start), pool.loss)
-    best, end, back = _hops(data, space, pool, end, rounds, kept, hops, reached)
-    reached = np.where(led >= 0, np.take_along_axis(reached, np.maximum(led, 0), axis=1), reached)
-    at = end.at
-    held = ~free_coordinates(best.free, at.gradient, space.lower, space.upper)
-    log_likelihood = xp.asarray(space.log_likelihood(best.loss, data.n))
-    gain = gain_over_truth(space.model, truth, x, data.y, log_likelihood)
-    return LikelihoodFit(
-        theta=unpack(best.free, best.free.shape[-1] // space.model.atom_size),
-        log_likelihood=log_likelihood,
-        gain=gain,
-        gradient=xp.max(xp.abs(xp.where(held, xp.zeros_like(at.gradient), at.gradient)), axis=-1),
-        decrement=left_to_gain(at, held, data.n),
-        iterations=xp.asarray(best.iterations),
-        box_hits=hits(best.free, space.lower, space.upper),
-        start=xp.asarray(best.start),
-        start_log_likelihood=xp.asarray(space.log_likelihood(reached, data.n)),
-        status=judge(end.status, gain),
-        hops_back=xp.asarray(back),
-    )

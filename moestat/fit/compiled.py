@@ -26,18 +26,9 @@ US, VS, LEFT, GATES, SECOND, GG, GE, EE = range(8)
 
 @compiled
 def add_products(
-    weights: Any,
-    m: int,
-    features: Any,
-    stored: int,
-    count: int,
-    left: Any,
-    right: Any,
-    spare: Any,
-    sums: Any,
-    at: int,
-    padded: int,
-) -> None:
+    weights: Any, m: int, features: Any, stored: int, count: int, left: Any, right: Any, spare: Any, sums: Any,
+    at: int, padded: int,
+) -> None:  # fmt: skip
     """Add the products of ``m`` rows of weights with the first ``count`` monomials to ``sums``, from ``at`` on.
 
     Monomials from ``stored`` on are made here, a block at a time, as products of two that are stored: kept, those of
@@ -65,29 +56,10 @@ def add_products(
 
 @compiled
 def add_derivatives(
-    kind: int,
-    k: float,
-    rows: int,
-    padded: int,
-    room: Any,
-    lines: Any,
-    products: Any,
-    score_features: Any,
-    score_counts: Any,
-    left: Any,
-    right: Any,
-    score_sums: Any,
-    score_offsets: Any,
-    xs: Any,
-    parts: Any,
-    weights: Any,
-    features: Any,
-    stored: int,
-    counts: Any,
-    spare: Any,
-    sums: Any,
-    offsets: Any,
-) -> None:
+    kind: int, k: float, rows: int, padded: int, room: Any, lines: Any, products: Any, score_features: Any,
+    score_counts: Any, left: Any, right: Any, score_sums: Any, score_offsets: Any, xs: Any, parts: Any, weights: Any,
+    features: Any, stored: int, counts: Any, spare: Any, sums: Any, offsets: Any,
+) -> None:  # fmt: skip
     """Add the products that make the gradient and the moments that make the Hessian.
 
     The weights of the moments are those of ``Problem._moments``, with k the factor of the residual's second-order
@@ -118,18 +90,9 @@ def add_derivatives(
     whole = score_features.shape[0]
     for part in range(2):
         add_products(
-            products[part],
-            n,
-            score_features,
-            whole,
-            score_counts[part],
-            left,
-            right,
-            score_features,
-            score_sums,
-            score_offsets[part],
-            padded,
-        )
+            products[part], n, score_features, whole, score_counts[part], left, right, score_features, score_sums,
+            score_offsets[part], padded,
+        )  # fmt: skip
     for a in range(xs.shape[0]):
         row, one = xs[a], score_features[1 + a]
         for t in range(padded):

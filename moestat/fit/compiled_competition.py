@@ -17,10 +17,8 @@ import numpy as np
 
 from moestat.fit.kernel import compiled
 
-STRIP = 256
-"""Samples that are worked on at once."""
-ROOM = 9
-"""Planes of an expert: size, gate, joint, mean, pull, bend, tail, and two for the smoothed choice."""
+STRIP = 256  #: Samples that are worked on at once.
+ROOM = 9  #: Planes of an expert: size, gate, joint, mean, pull, bend, tail, and two for the smoothed choice.
 SIZE, GATE, JOINT, MEAN, PULL, BEND, TAIL, EXTRA, SPARE = range(ROOM)
 NOTHING = -1e300  # the logarithm of no weight at all
 _LARGEST = 500.0  # as in competition_likelihood

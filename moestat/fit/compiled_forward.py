@@ -48,19 +48,9 @@ def combine(coefficients: Any, features: Any, out: Any, padded: int) -> None:
 
 @compiled
 def scores(
-    x: Any,
-    first: int,
-    rows: int,
-    padded: int,
-    kind: int,
-    gate: Any,
-    eta: Any,
-    left: Any,
-    right: Any,
-    xs: Any,
-    features: Any,
-    room: Any,
-) -> None:
+    x: Any, first: int, rows: int, padded: int, kind: int, gate: Any, eta: Any, left: Any, right: Any, xs: Any,
+    features: Any, room: Any,
+) -> None:  # fmt: skip
     """Write features, pre-activations and scores; the latter are left as the argument of the gate's exponential."""
     for a in range(x.shape[0]):
         source, row = x[a], xs[a]

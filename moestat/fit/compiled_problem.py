@@ -11,6 +11,7 @@ bit. It agrees with the plain code to rounding, not bit for bit; so do machines 
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,7 @@ import numpy as np
 from moestat.arrays import Array
 from moestat.fit import compiled, vector_code
 from moestat.fit import compiled_forward as forward
-from moestat.fit.moments import Precision, Problem
-from moestat.fit.monomials import layout, monomial_index
+from moestat.fit.moments import Precision, Problem, layout, monomial_index
 from moestat.fit.panels import ROWS, places, room_for_sums, whole, zeros
 from moestat.models import experts, gates
 from moestat.models.regression import Model
@@ -42,14 +42,9 @@ class _Plan:
         self.left = np.array([position[t[: len(t) // 2]] for t in names])
         self.right = np.array([position[t[len(t) // 2 :]] for t in names])
         self.kind = _KINDS.get(model.gate, forward.OWN_GATE)
-        # monomials of the score and of the expert, in the order of the coordinates, and the factors of the former
-        terms: list[tuple[int, ...]] = [()]
-        terms += [(a,) for a in range(d)] if model.score != "partial" else []
-        if model.score != "linear":
-            terms += [(a, a) for a in range(d)] + [(a, b) for a in range(d) for b in range(a + 1, d)]
-        self.gate_terms = np.array([position[t] for t in terms])
-        self.gate_root = np.array([np.sqrt(2.0) if len(set(t)) == 2 else 1.0 for t in terms])
-        self.eta_terms = np.array([*range(1, d + 1), 0])
+        # the monomials of score and expert, in the order of the coordinates, and the factors of the former
+        self.gate_terms, self.eta_terms = (np.array([position[t] for t in terms]) for terms in lay.terms)
+        self.gate_root = lay.root[: model.gate_size]
         score_count = sum(len(t) <= lay.degrees[0] // 2 for t in names)
         self.counts = np.array([score_count, d + 1])
         self.score_sums, self.score_offsets = room_for_sums([(n, score_count), (n, d + 1)], 8)
@@ -62,7 +57,7 @@ class _Plan:
         flat = np.concatenate([(places(*s, itemsize) + o).ravel() for s, o in zip(shapes, self.offsets, strict=True)])
         p = n * model.atom_size
         self.place = flat[lay.index].reshape(p, p).astype(np.uint32)  # unsigned: no check for negative indices
-        self.root = np.tile(np.concatenate([self.gate_root, np.ones(d + 1)]), n)
+        self.root = np.tile(lay.root, n)
         stored = sum(len(t) <= 2 for t in names)
         self.stored = stored if stored < len(names) else whole(stored, compiled.BREADTH)
         self.xs, self.single_xs = zeros(d, 8), zeros(d, itemsize)
@@ -89,20 +84,15 @@ class CompiledProblem(Problem):
 
     def take(self, members: Array) -> CompiledProblem:
         """Return the problem of some of the members, given by their positions; their samples are shared."""
-        new = self._copy()
+        new = copy(self)
         new.members = [self.members[k] for k in members]
         new.batch = len(new.members)
         return new
 
     def in_double(self) -> CompiledProblem:
         """Return the same problem with every product in float64."""
-        new = self._copy()
+        new = copy(self)
         new.precision = "double"
-        return new
-
-    def _copy(self) -> CompiledProblem:
-        new = object.__new__(CompiledProblem)
-        new.__dict__.update(self.__dict__)
         return new
 
     @property
@@ -146,54 +136,31 @@ class CompiledProblem(Problem):
         gate[:, plan.gate_terms] = theta[:, :q] * plan.gate_root
         eta = np.empty((self.n_atoms, model.d + 1))
         eta[:, plan.eta_terms] = theta[:, q:]
-        half = 0.0
+        terms, room, lines, half = (plan.left, plan.right), plan.room, plan.lines, 0.0
         for first in range(0, self.n, ROWS):
             rows = min(ROWS, self.n - first)
             padded = whole(rows, plan.multiple)
-            half += self._add_chunk(plan, x, y, gate, eta, first, rows, padded, tau, k, order)
+            forward.scores(x, first, rows, padded, plan.kind, gate, eta, *terms, plan.xs, plan.score_features, room)
+            g, h = room[forward.G, :, :padded], room[forward.H, :, :padded]
+            if plan.kind == forward.OWN_GATE:
+                for plane, value in zip(_GATE, gates.gate_derivatives(model.gate, g, order), strict=False):
+                    room[plane, :, :padded] = value
+            else:
+                np.exp(g, out=g)
+                forward.gate_values(room, lines, plan.kind, padded)
+            if model.expert == "relu":
+                forward.relu(room, tau, padded)
+            elif model.expert == "linear":
+                room[forward.PHI, :, :padded] = h
+            else:
+                values = experts.activation(model.expert, h, tau=tau, power=model.power, order=order)
+                for plane, value in zip(_EXPERT, values, strict=False):
+                    room[plane, :, :padded] = value
+            half += float(forward.residuals(room, lines, y, first, rows, padded))
+            if order > 0:
+                scores = (plan.score_features, plan.counts, *terms, plan.score_sums, plan.score_offsets)
+                parts = (plan.single_xs, plan.parts, plan.weights)
+                moments = (plan.features, plan.stored, plan.moment_counts, plan.spare, plan.sums, plan.offsets)
+                start = (plan.kind, k, rows, padded, room, lines, plan.products)
+                compiled.add_derivatives(*start, *scores, *parts, *moments)
         return half
-
-    def _add_chunk(
-        self,
-        plan: _Plan,
-        x: np.ndarray,
-        y: np.ndarray,
-        gate: np.ndarray,
-        eta: np.ndarray,
-        first: int,
-        rows: int,
-        padded: int,
-        tau: float,
-        k: float,
-        order: int,
-    ) -> float:
-        """Do one chunk of :meth:`_sum`."""
-        model, terms = self.model, (plan.left, plan.right)
-        room, lines = plan.room, plan.lines
-        forward.scores(x, first, rows, padded, plan.kind, gate, eta, *terms, plan.xs, plan.score_features, room)
-        g, h = room[forward.G, :, :padded], room[forward.H, :, :padded]
-        if plan.kind == forward.OWN_GATE:
-            for plane, value in zip(_GATE, gates.gate_derivatives(model.gate, g, order), strict=False):
-                room[plane, :, :padded] = value
-        else:
-            np.exp(g, out=g)
-            forward.gate_values(room, lines, plan.kind, padded)
-        if model.expert == "relu":
-            forward.relu(room, tau, padded)
-        elif model.expert == "linear":
-            room[forward.PHI, :, :padded] = h
-        else:
-            values = experts.activation(model.expert, h, tau=tau, power=model.power, order=order)
-            for plane, value in zip(_EXPERT, values, strict=False):
-                room[plane, :, :padded] = value
-        half = forward.residuals(room, lines, y, first, rows, padded)
-        if order > 0:
-            scores = (plan.score_features, plan.counts, *terms, plan.score_sums, plan.score_offsets)
-            moments = (plan.features, plan.stored, plan.moment_counts, plan.spare, plan.sums, plan.offsets)
-            compiled.add_derivatives(
-                *(plan.kind, k, rows, padded, room, lines, plan.products),
-                *scores,
-                *(plan.single_xs, plan.parts, plan.weights),
-                *moments,
-            )
-        return float(half)

@@ -22,16 +22,8 @@ def logistic_slope(margin: float) -> float:
 def send(scores: Any, noise: Any, padded: int, expert: Any, best: Any) -> None:
     """Write where samples are sent, and take from their scores the largest one.
 
-    Parameters
-    ----------
-    scores : (M or more, n or more) array
-    noise : (M, n) array
-    padded : int
-        Samples with what lies beyond them, n or more; the largest score is taken from all.
-    expert : (n or more,) int array
-        The argmax of the scores plus the noise.
-    best : (n or more,) array
-        Overwritten.
+    ``scores`` are (M or more, n or more), ``noise`` (M, n). ``expert`` becomes the argmax of their sum; the largest
+    score is taken from all ``padded`` samples with what lies beyond them; ``best`` is overwritten.
     """
     experts, count = noise.shape
     own, drawn = scores[0], noise[0]

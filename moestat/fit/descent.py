@@ -7,11 +7,12 @@ of a member is the same, to the last bit, in whatever batch it is computed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from moestat.arrays import Array, namespace
 from moestat.fit import active_set
-from moestat.fit.active_set import State, merge, put, spread, take
+from moestat.fit.active_set import State, put, spread, take
 from moestat.fit.certificate import certify
 from moestat.fit.linalg import damped_solve
 from moestat.fit.moments import Problem
@@ -23,16 +24,11 @@ FLOOR = 1e-15
 """Newton decrements below this share of the variance of y count as zero: without noise the loss has no other end."""
 LEAST_DAMPING = 1e-14
 MOST_DAMPING = 1e12
-PASSES = 4
-"""How often a step is re-solved with the coordinates that left the box pinned to it, before it is cut off."""
-SWITCH = 3e-3
-"""Gauss-Newton becomes exact Newton once an accepted step lowers the loss by less than this share."""
+PASSES = 4  #: How often a step is re-solved with the coordinates that left the box pinned to it, before it is cut off.
+SWITCH = 3e-3  #: Gauss-Newton becomes exact Newton once an accepted step lowers the loss by less than this share.
 COARSE = 1e-7
 """Below this share of the variance of y the residuals are so small that float32 products would only slow the end."""
-REFUSALS = 12
-"""How often the certificate may refuse to let a member stop before the member counts as stalled."""
-
-
+REFUSALS = 12  #: How often the certificate may refuse to let a member stop before the member counts as stalled.
 CERTIFIED = ("gradient", "decrement", "min_eigenvalue", "box_hits")
 
 
@@ -46,16 +42,6 @@ class _Batch(active_set.Rows):
 
 
 @dataclass(frozen=True)
-class _Examined(active_set.Rows):
-    """The same with their next steps; whether these promise little; and whether a member was refused to leave."""
-
-    batch: _Batch
-    step: Array
-    small: Array
-    refused: Array
-
-
-@dataclass(frozen=True)
 class Settings:
     """What :func:`descend` needs to know, see :func:`moestat.fit.newton.least_squares`."""
 
@@ -64,23 +50,20 @@ class Settings:
     max_iterations: int
     tolerance: float
 
+    def __post_init__(self) -> None:
+        rungs = self.ladder
+        if not rungs or min(rungs) < 0 or any(a <= b for a, b in zip(rungs, rungs[1:], strict=False)):
+            raise ValueError(f"ladder is {list(rungs)}; it must be a decreasing list of numbers >= 0, at least one")
+        for name, least, below in (("box", 0, math.inf), ("max_iterations", 0, math.inf), ("tolerance", 0, 1)):
+            if not least < getattr(self, name) < below:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be between {least} and {below}")
+
 
 def descend(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
-    """Minimise the loss of every member from its start.
+    """Minimise the loss of M members from their starts (M, N, P).
 
-    Parameters
-    ----------
-    problem : Problem
-        Of M members.
-    start : array (M, N, P)
-    settings : Settings
-    variance : array (M,)
-        Variance of y, the scale below which a decrement or a loss counts as nothing.
-
-    Returns
-    -------
-    dict of arrays (M, ...)
-        theta, smoothed_loss (at the last rung), status, iterations and the certificate's entries.
+    ``variance`` (M,) is that of y, the scale below which a decrement or a loss counts as nothing. Returns theta,
+    smoothed_loss (at the last rung), status, iterations and the certificate's entries.
     """
     xp = namespace(start)
     members = xp.arange(start.shape[0])
@@ -88,12 +71,15 @@ def descend(problem: Problem, start: Array, settings: Settings, variance: Array)
         _Batch(members, problem, _begin(problem, start, settings, variance)),
         lambda batch: _examine(batch, settings),
         _result,
-        lambda examined: _advance(examined, settings),
+        lambda batch: _advance(batch, settings),
     )
 
 
-def _examine(batch: _Batch, settings: Settings) -> tuple[_Examined, Array]:
-    """Return the members with their next steps, and which of them have finished."""
+def _examine(batch: _Batch, settings: Settings) -> tuple[_Batch, Array]:
+    """Return which members have finished, and all with their next steps.
+
+    Their state says, too, which steps promise little (``small``), and which members were ``refused`` to leave.
+    """
     step, state = _damped_step(batch.state, settings.box)
     xp = namespace(step)
     last = state["stage"] == len(settings.ladder) - 1
@@ -108,8 +94,9 @@ def _examine(batch: _Batch, settings: Settings) -> tuple[_Examined, Array]:
     leaving = xp.nonzero(leave)[0]
     if leaving.shape[0] > 0:
         some, allowed = _try_to_leave(_restrict(batch.problem, leaving), take(state, leaving), settings)
-        state, done = merge(state, some, leave), spread(allowed, leave)
-    return _Examined(_Batch(batch.members, batch.problem, state), step, small, leave), done
+        state = {name: put(value, some[name], leave) for name, value in state.items()}
+        done = spread(allowed, leave)
+    return replace(batch, state={**state, "step": step, "small": small, "refused": leave}), done
 
 
 def _damped_step(state: State, box: float) -> tuple[Array, State]:
@@ -172,11 +159,10 @@ def _members(parts: tuple[Array, ...], which: Array) -> tuple[Array, ...]:
     return tuple(xp.take(part, which, axis=0) for part in parts)
 
 
-def _result(examined: _Examined, rows: Array) -> State:
-    state = examined.batch.state
+def _result(batch: _Batch, rows: Array) -> State:
     names = {name: f"certified_{name}" for name in CERTIFIED} | {"smoothed_loss": "loss"}
     names |= {name: name for name in ("theta", "status", "iterations")}
-    return {name: take(state[own], rows) for name, own in names.items()}
+    return {name: take(batch.state[own], rows) for name, own in names.items()}
 
 
 def _begin(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
@@ -207,9 +193,8 @@ def _goal(state: State, settings: Settings) -> Array:
 
 
 def _smoothing(state: State, settings: Settings) -> Array:
-    xp = namespace(state["theta"])
-    ladder = xp.asarray(settings.ladder, dtype=state["theta"].dtype)
-    return xp.take(ladder, state["stage"], axis=0)[:, None, None]
+    ladder = namespace(state["theta"]).asarray(settings.ladder, dtype=state["theta"].dtype)
+    return take(ladder, state["stage"])[:, None, None]
 
 
 def _evaluate(problem: Problem, state: State, settings: Settings) -> State:
@@ -228,23 +213,23 @@ def _evaluate(problem: Problem, state: State, settings: Settings) -> State:
     return dict(zip(("loss", "gradient", "hessian"), values, strict=True))
 
 
-def _advance(examined: _Examined, settings: Settings) -> _Batch:
+def _advance(batch: _Batch, settings: Settings) -> _Batch:
     """Move every member on: to its next rung, to the curvature of Newton's method, or by a step."""
-    state = examined.batch.state
+    state = batch.state
     # a member that has just been refused, or that changes rung or curvature, makes no step this time
-    settled = examined.small & ~examined.refused
+    settled = state["small"] & ~state["refused"]
     climb = settled & state["newton"]
     xp = namespace(climb)
     stage = state["stage"] + xp.astype(climb, state["stage"].dtype)
     state = {**state, "stage": stage, "newton": state["newton"] | settled}
-    state = _try_steps(examined.batch.problem, state, examined.step, ~(settled | examined.refused), settings)
-    return replace(examined.batch, state=state)
+    state = _try_steps(batch.problem, state, state["step"], ~(settled | state["refused"]), settings)
+    return replace(batch, state=state)
 
 
 def _try_steps(problem: Problem, state: State, step: Array, move: Array, settings: Settings) -> State:
     """Try the steps of the members in ``move``, update the damping (Nielsen), and evaluate what has changed."""
     xp = namespace(step)
-    theta = _flat(state["theta"])
+    theta = xp.reshape(state["theta"], step.shape)
     trial = xp.clip(theta + step, -settings.box, settings.box)
     taken = trial - theta
     loss = problem.loss(xp.reshape(trial, state["theta"].shape), _smoothing(state, settings))
@@ -300,10 +285,6 @@ def _try_to_leave(problem: Problem, state: State, settings: Settings) -> tuple[S
         "status": active_set.coded(state["status"], Status.STALLED, *marks),
     }
     return {**new, **{f"certified_{name}": seal[name] for name in CERTIFIED}}, done
-
-
-def _flat(theta: Array) -> Array:
-    return namespace(theta).reshape(theta, (theta.shape[0], -1))
 
 
 def _restrict(problem: Problem, members: Array) -> Problem:

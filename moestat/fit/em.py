@@ -1,14 +1,11 @@
 r"""Expectation-maximisation for softmax-gated Gaussian mixtures of experts, a batch of fits at once.
 
-The E step gives the responsibilities. In the M step means and variances have closed forms, by weighted least squares
-on the residuals of the step before (which loses no digits); the gate is a multinomial logistic regression on the
-responsibilities, and maximises :math:`\sum_k \gamma_k'S_k - \sum \log \sum_k e^{\gamma_k'z}` with
-:math:`S_k = \sum r_k z`, so that its Newton steps need no responsibilities. They are damped: no step lowers the
-likelihood. Members that have stopped leave the batch, and no member's numbers depend on the others'.
+In the M step means and variances have closed forms, by weighted least squares on the residuals of the step before
+(which loses no digits); the gate is a multinomial logistic regression on the responsibilities, which enter through
+:math:`S_k = \sum r_k z` alone. Its Newton steps are damped: no step lowers the likelihood.
 
 :func:`expectation_maximisation` is EM as published simulations use it: every start by itself until its steps are small,
-and the best end point counts. It is here to be compared with :mod:`moestat.fit.softmax_mle`. A small step is not a
-maximum: where experts overlap, EM moves by less than its tolerance long before it arrives.
+and the best end point counts. It is here to be compared with :mod:`moestat.fit.softmax_mle`.
 
 Source: Jordan and Jacobs, "Hierarchical mixtures of experts and the EM algorithm" (Neural Computation, 1994).
 """
@@ -22,12 +19,12 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit import active_set
+from moestat.fit import active_set, softmax_likelihood
 from moestat.fit.levenberg_marquardt import levenberg_marquardt
-from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
+from moestat.fit.likelihood import LikelihoodFit, check_problem, check_settings
 from moestat.fit.linalg import cholesky_solve
-from moestat.fit.second_order import Gram
-from moestat.fit.softmax_likelihood import Data, join, negative_log_likelihood, pack, posterior, prepare, split, unpack
+from moestat.fit.second_order import Gram, free_coordinates, hits
+from moestat.fit.softmax_likelihood import Data, join, pack, posterior, prepare, split, unpack
 from moestat.models.blocks import summed
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.status import Status
@@ -37,46 +34,16 @@ _RIDGE = 1e-12  # relative to the diagonal: an expert that has lost all its samp
 
 
 @dataclass(frozen=True)
-class EMResult:
-    """Where each of M fits stopped.
-
-    Attributes
-    ----------
-    free : array (M, p)
-        Free coordinates, see :func:`moestat.fit.softmax_likelihood.pack`.
-    log_likelihood : array (M,)
-        Mean log-density.
-    iterations : array (M,) int
-    status : array (M,) int
-        A :class:`moestat.status.Status`: CONVERGED, LIMIT or NOT_FINITE.
-    """
-
-    free: Array
-    log_likelihood: Array
-    iterations: Array
-    status: Array
-
-
-@dataclass(frozen=True)
-class _Batch(active_set.Rows):
-    """The fits that are still active."""
+class EMResult(active_set.Rows):
+    """M fits after an E step, and in the end where each of them stopped."""
 
     members: Array
-    replicate: Array
-    free: Array
-    log_likelihood: Array
-    """Of the step before."""
-    iterations: Array
-
-
-@dataclass(frozen=True)
-class _Expected(active_set.Rows):
-    """The same after the E step: the mean log-density and what the M step needs, see :func:`_expectations`."""
-
-    batch: _Batch
-    log_likelihood: Array
-    sums: tuple[Array, ...]
-    status: Array
+    replicate: Array  #: (M,) int, whose data a fit sees.
+    free: Array  #: (M, p), free coordinates, see :func:`moestat.fit.softmax_likelihood.pack`.
+    log_likelihood: Array  #: (M,), mean log-density.
+    iterations: Array  #: (M,) int
+    status: Array  #: (M,) int, a :class:`moestat.status.Status`: CONVERGED, LIMIT or NOT_FINITE.
+    sums: tuple[Array, ...] = ()  #: What the M step needs, see :func:`_expectations`.
 
 
 def em(
@@ -90,92 +57,58 @@ def em(
     inner: int = 10,
     bounds: tuple[float, float] = (1e-2, 1e2),
 ) -> EMResult:
-    """Run EM from M starts until the log-likelihood changes by less than a share of itself.
+    """Run EM from M starts (M, p) on the data of their owners (M,) until steps are small.
 
-    Parameters
-    ----------
-    data : Data
-        Of B replicates, see :func:`moestat.fit.softmax_likelihood.prepare`.
-    start : array (M, p)
-        Free coordinates of the starts.
-    owner : int array (M,)
-        The replicate of each start.
-    atoms : int
-        N.
-    tolerance : float, default 1e-6
-        A fit has stopped when ``|change| <= tolerance * |log-likelihood|`` (the rule of the R package meteorits, and
-        its default). It says that steps are small, not that a maximum is near.
-    max_iterations : int, default 2000
-    inner : int, default 10
-        Newton steps of the gate per M step, at most.
-    bounds : (float, float), default (1e-2, 1e2)
-        Variances stay between them: the likelihood has no maximum without a lower bound.
-
-    Returns
-    -------
-    EMResult
+    A fit has stopped when ``|change| <= tolerance * |log-likelihood|`` (the rule of the R package meteorits, and its
+    default): steps are small, which does not say that a maximum is near. The gate makes at most ``inner`` Newton steps
+    per M step. Variances stay between the ``bounds``: the likelihood has no maximum without a lower one.
     """
     xp = namespace(start)
     members = xp.arange(start.shape[0], dtype=xp.int64)
+    none = xp.zeros_like(members)
     before = xp.full(start.shape[:1], xp.inf, dtype=start.dtype)
     return active_set.run(
-        _Batch(members, owner, start, before, xp.zeros_like(members)),
-        lambda batch: _expect(data, batch, atoms, tolerance, max_iterations),
-        _result,
-        lambda expected: _maximise(data, expected, atoms, inner, bounds),
+        EMResult(members, owner, start, before, none, none),
+        lambda fits: _expect(data, fits, atoms, tolerance, max_iterations),
+        EMResult.take,
+        lambda fits: _maximise(data, fits, atoms, inner, bounds),
     )
 
 
-def _expect(data: Data, batch: _Batch, atoms: int, tolerance: float, max_iterations: int) -> tuple[_Expected, Array]:
+def _expect(data: Data, fits: EMResult, atoms: int, tolerance: float, max_iterations: int) -> tuple[EMResult, Array]:
     """Return the fits after an E step, and which of them have finished."""
-    xp = namespace(batch.free)
-    log_likelihood, *sums = _expectations_of(data, batch.free, batch.replicate, atoms)
-    bad = ~(xp.isfinite(log_likelihood) & xp.all(xp.isfinite(batch.free), axis=-1))
-    small = xp.abs(log_likelihood - batch.log_likelihood) <= tolerance * xp.abs(log_likelihood)
-    marks = (small, Status.CONVERGED), (bad, Status.NOT_FINITE)
-    status = active_set.coded(batch.members, Status.LIMIT, *marks)
-    return _Expected(batch, log_likelihood, tuple(sums), status), small | bad | (batch.iterations >= max_iterations)
-
-
-def _result(expected: _Expected, rows: Array) -> EMResult:
-    """Return the results of the fits in the given rows."""
-    batch = expected.batch
-    return EMResult(*active_set.take((batch.free, expected.log_likelihood, batch.iterations, expected.status), rows))
-
-
-def _expectations_of(data: Data, free: Array, replicate: Array, atoms: int) -> tuple[Array, ...]:
-    """Return mean log-densities and what the M step needs, :func:`_expectations`, for all fits."""
-    gate, mean, log_variance = split(data.cast(free), atoms)
-    return active_set.concatenate(
+    xp = namespace(fits.free)
+    gate, mean, log_variance = split(data.cast(fits.free), atoms)
+    log_likelihood, *sums = active_set.concatenate(
         [
-            _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], replicate[block])
-            for block in data.blocks(free.shape[0], 8 * atoms)
+            _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], fits.replicate[block])
+            for block in data.blocks(fits.free.shape[0], 8 * atoms)
         ]
     )
+    bad = ~(xp.isfinite(log_likelihood) & xp.all(xp.isfinite(fits.free), axis=-1))
+    small = xp.abs(log_likelihood - fits.log_likelihood) <= tolerance * xp.abs(log_likelihood)
+    status = active_set.coded(fits.members, Status.LIMIT, (small, Status.CONVERGED), (bad, Status.NOT_FINITE))
+    after = replace(fits, log_likelihood=log_likelihood, sums=tuple(sums), status=status)
+    return after, small | bad | (fits.iterations >= max_iterations)
 
 
-def _maximise(data: Data, expected: _Expected, atoms: int, inner: int, bounds: tuple[float, float]) -> _Batch:
+def _maximise(data: Data, fits: EMResult, atoms: int, inner: int, bounds: tuple[float, float]) -> EMResult:
     """Return the fits after an M step."""
-    batch = expected.batch
-    xp = namespace(batch.free)
-    gate, mean, _ = split(batch.free, atoms)
-    rz, rzz, pull, square = expected.sums
+    xp = namespace(fits.free)
+    gate, mean, _ = split(fits.free, atoms)
+    rz, rzz, pull, square = fits.sums
     members, _, size = rz.shape
     # weighted least squares on the residuals of the old means
     diagonal = xp.linalg.diagonal(rzz)
-    rzz = rzz + xp.eye(size, dtype=batch.free.dtype) * (_RIDGE * diagonal + 1e-300)[..., None]
+    rzz = rzz + xp.eye(size, dtype=fits.free.dtype) * (_RIDGE * diagonal + 1e-300)[..., None]
     flat = (members * atoms, size)
     move, _ = cholesky_solve(xp.reshape(rzz, (*flat, size)), xp.reshape(pull, flat))
     move = xp.reshape(move, mean.shape)
     mass = xp.maximum(rz[..., 0], xp.full_like(rz[..., 0], 1e-300))
     variance = (square - xp.sum(move * pull, axis=-1)) / mass
     log_variance = xp.log(xp.clip(variance, *bounds))
-    return replace(
-        batch,
-        free=join(_gate_step(data, gate, rz, batch.replicate, inner), mean + move, log_variance),
-        log_likelihood=expected.log_likelihood,
-        iterations=batch.iterations + 1,
-    )
+    free = join(_gate_step(data, gate, rz, fits.replicate, inner), mean + move, log_variance)
+    return replace(fits, free=free, iterations=fits.iterations + 1)
 
 
 def _expectations(data: Data, gate: Array, mean: Array, log_variance: Array, replicate: Array) -> tuple[Array, ...]:
@@ -267,33 +200,12 @@ def expectation_maximisation(
 ) -> LikelihoodFit:
     """Run EM from every start, and return the end point with the largest likelihood of each replicate.
 
-    Parameters
-    ----------
-    x : array (B, n, d)
-    y : array (B, n)
-    starts : array (B, S, N, P)
-    truth : array (N*, P), optional
-        For the gain; no start may be equal to it.
-    tolerance, max_iterations, variances
-        See :func:`em`.
-
-    Returns
-    -------
-    LikelihoodFit
-        ``decrement`` is not computed: NaN. ``box_hits`` counts variances at their bounds.
-
-    Raises
-    ------
-    ValueError
-        See :func:`moestat.fit.likelihood.check_problem`; also if the bounds of the variances are not
-        0 < lower < upper, or ``tolerance`` or ``max_iterations`` is negative.
+    Arguments are those of :func:`moestat.fit.softmax_mle.maximum_likelihood` and :func:`em`. In the result
+    ``decrement`` is not computed (NaN), and ``box_hits`` counts variances at their bounds.
     """
     model = SoftmaxGaussian(x.shape[-1])
-    replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
-    check_variances(variances)
-    for name, value in (("tolerance", tolerance), ("max_iterations", max_iterations)):
-        if not value >= 0:
-            raise ValueError(f"{name} is {value}; it must not be negative")
+    replicates, n, count, atoms = check_problem(model, x, y, starts, truth, variances)
+    check_settings(0, tolerance=tolerance, max_iterations=max_iterations)
     xp = namespace(x, y, starts)
     free = xp.reshape(pack(starts), (replicates * count, -1))
     owner = xp.asarray(np.repeat(np.arange(replicates), count))
@@ -304,24 +216,19 @@ def expectation_maximisation(
     start = np.argmax(reached, axis=1)
     rows = xp.asarray(np.arange(replicates) * count + start)
     best = xp.take(run.free, rows, axis=0)
-    problem = negative_log_likelihood(data, xp.take(owner, rows), atoms, variances[0])
+    problem = softmax_likelihood.negative_log_likelihood(data, xp.take(owner, rows), atoms, variances[0])
     gradient = problem(best, xp.arange(replicates)).gradient
-    lower, upper = (math.log(v) for v in variances)
-    held = (best[:, -atoms:] <= lower + _EDGE) | (best[:, -atoms:] >= upper - _EDGE)
-    outward = (gradient[:, -atoms:] > 0) == (best[:, -atoms:] < 0.5 * (lower + upper))
-    at_bound = xp.where(held & outward, xp.zeros_like(gradient[:, -atoms:]), gradient[:, -atoms:])
-    gradient = xp.concat([gradient[:, :-atoms], at_bound], axis=-1)
+    space = softmax_likelihood.space_of(best, atoms, math.inf, variances)
+    bounds = space.lower + _EDGE, space.upper - _EDGE
+    gradient = xp.where(free_coordinates(best, gradient, *bounds), gradient, xp.zeros_like(gradient))
     log_likelihood = xp.take(run.log_likelihood, rows) * n
-    gain = gain_over_truth(model, truth, x, y, log_likelihood)
-    return LikelihoodFit(
+    return LikelihoodFit.of(
+        *(model, truth, x, y, log_likelihood, xp.take(run.status, rows)),
         theta=unpack(best, atoms),
-        log_likelihood=log_likelihood,
-        gain=gain,
         gradient=xp.max(xp.abs(gradient), axis=-1),
-        decrement=xp.full_like(gain, xp.nan),
+        decrement=xp.full_like(log_likelihood, xp.nan),
         iterations=xp.take(run.iterations, rows),
-        box_hits=xp.sum(xp.astype(held, xp.int64), axis=-1),
+        box_hits=hits(best, *bounds),
         start=xp.asarray(start),
         start_log_likelihood=xp.asarray(np.where(np.isfinite(reached), reached, np.nan)),
-        status=judge(xp.take(run.status, rows), gain),
     )

@@ -3,8 +3,7 @@ r"""What the end points of many starts say: how many minima there are, what may 
 *What may be left.* Boender and Rinnooy Kan (Bayesian stopping rules for multistart global optimization methods,
 Mathematical Programming 37, 1987, 59-80) put a uniform prior on the number K of minima and on the sizes of their
 basins. After S searches from independent starts that ended at W different minima the posterior mean of K is
-W (S - 1) / (S - W - 2). If the depth of a minimum has nothing to do with the size of its basin, the best of the W is
-the best of all with probability W / K, so about
+W (S - 1) / (S - W - 2). If the depth of a minimum has nothing to do with the size of its basin, about
 
 .. math:: 1 - W / E[K] = (W + 1) / (S - 1)
 
@@ -17,12 +16,10 @@ one by O(log n / n): the basic inequality of least squares,
 .. math::
     \|f_{\hat G} - f_*\|_n^2 \le 2 \langle \varepsilon, f_{\hat G} - f_* \rangle_n + \delta_n,
 
-keeps its rate sqrt(log n / n) whenever the excess delta_n is of the order of its square. So a claim on the rate of a
-loss must hold on the whole set of such points, and two widths of it are looked at: :math:`\delta_n = v \log n / n`, the
-order itself with the noise variance as the only constant, and :math:`\delta_n = v p / n`, p parameters, which is the
-excess of the truth over the minimum in a regular model, hence the radius of a confidence set for f (the entropy of
-p parameters puts the factor p into the theorem's own constant). In units of the residual sum of squares: v log n and
-v p.
+keeps its rate as long as delta_n is of that order. So a claim on the rate of a loss must hold on the whole set of such
+points, and two widths of it are looked at, in units of the residual sum of squares: v log n, the order itself with the
+noise variance as the only constant, and v p, p parameters, the excess of the truth over the minimum in a regular model,
+hence the radius of a confidence set for f.
 """
 
 from __future__ import annotations
@@ -34,40 +31,24 @@ import numpy as np
 
 SAME = 0.05
 """End points whose residual sums of squares differ by less than this share of the residual variance are one minimum."""
-FLOOR = 1e-12
-"""Losses below this share of the variance of y are zero: without noise the loss has no other end."""
+FLOOR = 1e-12  #: Losses below this share of the variance of y are zero: without noise the loss has no other end.
 
 
 @dataclass(frozen=True)
 class Minima:
-    """End points by minimum.
+    """End points by minimum."""
 
-    Attributes
-    ----------
-    label : int array (S,)
-        The minimum that every end point belongs to, 0 the lowest; -1 where the loss is not finite.
-    count : int array (W,)
-        Number of end points of each.
-    lower_left : float
-        The chance that something lower is left (see the module's text).
-    """
-
+    #: (S,) int, the minimum that every end point belongs to, 0 the lowest; -1 where the loss is not finite.
     label: np.ndarray
-    count: np.ndarray
-    lower_left: float
+    count: np.ndarray  #: (W,) int, number of end points of each.
+    lower_left: float  #: The chance that something lower is left (see the module's text).
 
 
 def minima(loss: np.ndarray, tolerance: float) -> Minima:
     """Sort the losses (S,) of end points into minima.
 
-    Sorted losses belong to one minimum while each is within ``tolerance`` of the lowest of it. Minima that agree in the
-    loss by chance count as one.
-
-    Parameters
-    ----------
-    loss : array (S,)
-    tolerance : float
-        Absolute difference below which two losses are the same, see :func:`tolerance_of`.
+    Sorted losses belong to one minimum while each is within ``tolerance`` (see :func:`tolerance_of`) of the lowest of
+    it. Minima that agree in the loss by chance count as one.
     """
     label = np.full(len(loss), -1)
     current, lowest = -1, -math.inf
@@ -97,20 +78,10 @@ def lower_left(searches: int, different: int) -> float:
 
 
 def near(loss: np.ndarray, n: int, excess: float) -> np.ndarray:
-    """Return which end points are near-minimisers.
+    """Return which end points are near-minimisers, (S,), by half their mean squared residuals.
 
-    Parameters
-    ----------
-    loss : array (S,)
-        Half the mean squared residuals.
-    n : int
-    excess : float
-        Of the residual sum of squares over the lowest one, e.g. v log n.
-
-    Returns
-    -------
-    bool array (S,)
-        The lowest one is always among them.
+    ``excess`` is that of the residual sum of squares over the lowest one, e.g. v log n; the lowest is always among
+    them.
     """
     finite = np.where(np.isfinite(loss), loss, np.inf)
     best = np.min(finite)

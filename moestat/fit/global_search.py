@@ -1,24 +1,20 @@
-r"""The least-squares estimator as the theorems define it: the lowest of many local minima, with a record of the search.
+"""The least-squares estimator as the theorems define it: the lowest of many local minima, with a record of the search.
 
-Least squares over at most N atoms means the argmin. The loss of an over-specified or misspecified mixture has many
-local minima, which differ in what the atoms that the truth does not need fit of the noise (or of the wrong gate); one
-start near the truth ends at one of them. Here many starts compete for each data set:
+The loss of an over-specified or misspecified mixture has many local minima, which differ in what the atoms that the
+truth does not need fit of the noise (or of the wrong gate). Here many starts compete for each data set:
 
 1. the *local* estimator's own starts are fitted to the end; they are the yardstick;
-2. starts near every known minimiser, random draws, and smaller fits with one atom more, put in where a score statistic
-   says that it pays (:mod:`moestat.fit.screening`), are *raced*: a few Newton steps, on a part of the rows where there
-   are many, then the better ones a few more; the survivors are fitted to the end on all rows;
+2. starts near every known minimiser, random draws, and smaller fits with one atom more (all of
+   :mod:`moestat.fit.search_starts`) are *raced*: a few Newton steps, on a part of the rows where there are many, then
+   the better ones a few more; the survivors are fitted to the end on all rows;
 3. rounds of replacements follow: the atom that the best fit needs least is taken out, and another put in, as in the
-   split-and-merge moves of Ueda, Nakano, Ghahramani, Hinton (SMEM algorithm for mixture models, Neural Computation 12,
-   2000) and in the insertion steps of the sliding Frank-Wolfe algorithm (Denoyelle, Duval, Peyre, Soubies, The sliding
-   Frank-Wolfe algorithm and its application to super-resolution microscopy, Inverse Problems 36, 2019).
+   split-and-merge moves of Ueda et al. (SMEM, Neural Computation 12, 2000) and the insertion steps of the sliding
+   Frank-Wolfe algorithm (Denoyelle et al., Inverse Problems 36, 2019).
 
 The search stops when ``agree`` of its fits, from independent starts, have ended at the best minimum and a round of
 replacements has not led lower, and otherwise when its budget is spent. Nothing proves that the result is the global
 minimum; how often the best was found, how many minima there are and what may be left (:mod:`moestat.fit.end_points`)
-are part of the result.
-
-The same search serves samples and populations (quadrature points with noiseless responses).
+are part of the result. Populations (quadrature points with noiseless responses) are searched like samples.
 """
 
 from __future__ import annotations
@@ -28,125 +24,70 @@ from typing import Any
 
 import numpy as np
 
-from moestat.arrays import Array, namespace, to_numpy
+from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
 from moestat.fit import end_points, search_starts
+from moestat.fit.likelihood import check_settings
 from moestat.fit.moments import Precision
-from moestat.fit.newton import LADDER, Fit, least_squares
-from moestat.fit.search_starts import KINDS, Starts, Stream
+from moestat.fit.newton import LADDER, Fit, from_each
+from moestat.fit.search_starts import KINDS, Stream
 from moestat.models.regression import Model
 
-COARSE = 1e-6
-"""Tolerance of the race, where a start that is done early need not be done well."""
-BASE_STEPS = 12
-"""Newton steps of the smaller fits that an atom is put into."""
-BASES = 3
-"""How many of the fits with one atom less, the lowest ones, get another atom."""
+COARSE = 1e-6  #: Tolerance of the race, where a start that is done early need not be done well.
+BASE_STEPS = 12  #: Newton steps of the smaller fits that an atom is put into.
+BASES = 3  #: How many of the fits with one atom less, the lowest ones, get another atom.
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is searched.
+    """How much is searched."""
 
-    Attributes
-    ----------
-    near, random, inserted : int
-        Starts of each kind in the first race.
-    screened : int
-        Candidate atoms per race that the inserted ones are chosen from.
-    rounds : int
-        Races of replacements after the first race.
-    replaced : int
-        Starts in each of them.
-    heats : tuple of (int, float)
-        Newton steps of every heat of a race, and the share of its starts that goes on.
-    rows : int
-        A race sees at most the first so many rows.
-    agree : int
-        No more rounds follow when the best minimum has been reached from so many independent starts, and the last round
-        did not lower it.
-    """
-
-    near: int = 16
+    near: int = 16  #: Starts in the first race, as of the next two kinds.
     random: int = 8
     inserted: int = 16
-    screened: int = 512
-    rounds: int = 3
-    replaced: int = 8
+    screened: int = 512  #: Candidate atoms per race that the inserted ones are chosen from.
+    rounds: int = 3  #: Races of replacements after the first race.
+    replaced: int = 8  #: Starts in each of them.
+    #: Newton steps of every heat of a race, and the share of its starts that goes on.
     heats: tuple[tuple[int, float], ...] = ((12, 0.5), (28, 0.5))
-    rows: int = 16384
+    rows: int = 16384  #: A race sees at most the first so many rows.
+    #: No more rounds follow when the best minimum has been reached from so many independent starts, and the last round
+    #: did not lower it.
     agree: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("near", "random", "inserted", "rounds", "replaced"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 0")
-        for name in ("screened", "rows", "agree"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for least, names in ((0, "near random inserted rounds replaced"), (1, "screened rows agree")):
+            check_settings(least, **{name: getattr(self, name) for name in names.split()})
         if any(steps < 1 or not 0 < share <= 1 for steps, share in self.heats):
             raise ValueError(f"heats is {self.heats}; every heat needs at least 1 step and a share in (0, 1]")
 
     def times(self, factor: float) -> Budget:
         """Return this budget with ``factor`` times as many starts, rounded up."""
-
-        def more(count: int) -> int:
-            return int(np.ceil(factor * count))
-
-        return replace(
-            self,
-            near=more(self.near),
-            random=more(self.random),
-            inserted=more(self.inserted),
-            screened=max(more(self.screened), 1),
-            replaced=more(self.replaced),
-        )
+        names = ("near", "random", "inserted", "screened", "replaced")
+        counts: dict[str, Any] = {name: int(np.ceil(factor * getattr(self, name))) for name in names}
+        return replace(self, **counts | {"screened": max(counts["screened"], 1)})
 
 
 @dataclass(frozen=True)
 class Search:
-    """The best fit to one data set, and what the search for it saw. NumPy arrays.
+    """The best fit to one data set, and what the search for it saw. NumPy arrays."""
 
-    Attributes
-    ----------
-    fit : Fit
-        The lowest end point with its certificate, a batch of one; ``fit.start`` is its position in ``ends``.
-    kind : str
-        Kind of the start that led to it (:data:`moestat.fit.search_starts.KINDS`); of starts that tie, the first.
-    ends : array (E, N, P)
-        All end points on all rows, in the order in which they were found.
-    loss, status, end_kind : arrays (E,)
-    start_losses : dict of arrays
-        For every kind the last loss of each of its starts: at the end of its fit, or where it left the race (then on
-        the rows of the race, with the smoothing of its first rung).
-    found : int
-        Number of end points, from independent starts, at the best minimum.
-    distinct : int
-        Number of different minima among all end points.
-    lower_left : float
-        The chance that something lower is left, after Boender and Rinnooy Kan (:mod:`moestat.fit.end_points`), from the
-        end points of independent starts.
-    gain : float
-        Residual sum of squares of the best local end point minus that of the best one.
-    agreed : bool
-        Whether ``found`` is at least the number asked for.
-    steps : int
-        Newton steps in all, those on a part of the rows counted by their share.
-    """
-
-    fit: Fit
+    fit: Fit  #: The lowest end point with its certificate, a batch of one; ``fit.start`` is its position in ``ends``.
+    #: Kind of the start that led to it (:data:`moestat.fit.search_starts.KINDS`); of starts that tie, the first.
     kind: str
-    ends: np.ndarray
-    loss: np.ndarray
+    ends: np.ndarray  #: (E, N, P), all end points on all rows, in the order in which they were found.
+    loss: np.ndarray  #: (E,), and so the next two.
     status: np.ndarray
     end_kind: np.ndarray
+    #: For every kind the last loss of each of its starts: at the end of its fit, or where it left the race (then on the
+    #: rows of the race, with the smoothing of its first rung).
     start_losses: dict[str, np.ndarray]
-    found: int
-    distinct: int
-    lower_left: float
-    gain: float
-    agreed: bool
-    steps: float
+    found: int  #: Number of end points, from independent starts, at the best minimum.
+    distinct: int  #: Number of different minima among all end points.
+    lower_left: float  #: The chance that something lower is left, see :mod:`moestat.fit.end_points`.
+    gain: float  #: Residual sum of squares of the best local end point minus that of the best one.
+    agreed: bool  #: Whether ``found`` is at least the number asked for.
+    steps: float  #: Newton steps in all, those on a part of the rows counted by their share.
 
 
 @takes_float64("x", "y", "local", "known", "smaller")
@@ -164,13 +105,10 @@ def global_search(
     max_iterations: int = 2000,
     precision: Precision = "mixed",
 ) -> Search:
-    """Search the lowest least-squares fit of one data set.
+    """Search the lowest least-squares fit of one data set x (n, d), y (n,).
 
     Parameters
     ----------
-    model : Model
-    x : array (n, d)
-    y : array (n,)
     local : array (S, N, P)
         Starts of the local estimator, S >= 1.
     known : array (K, N, P)
@@ -180,70 +118,40 @@ def global_search(
     smaller : array (B, N - 1, P), optional
         Known minimisers with one atom less, which atoms are put into. Without them these are the best local end points
         without one atom, the lowest of them.
-    box : float, default 5
-    budget : Budget, optional
-    max_iterations : int, default 2000
-    precision : {"mixed", "double"}
-
-    Returns
-    -------
-    Search
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit together.
     """
     budget = Budget() if budget is None else budget
     shape = (local.shape[-2], model.atom_size) if local.ndim == 3 else None
     if shape is None or len(local) < 1 or known.shape[1:] != shape or len(known) < 1:
-        raise ValueError(
-            f"local and known have shapes {local.shape} and {known.shape}; they must be (S, N, P) and (K, N, P) with "
-            f"P = {model.atom_size} and S, K at least 1"
-        )
+        wanted = f"(S, N, P) and (K, N, P) with P = {model.atom_size} and S, K at least 1"
+        raise ValueError(f"local and known have shapes {local.shape} and {known.shape}; they must be {wanted}")
     if smaller is not None and smaller.shape[1:] != (shape[0] - 1, shape[1]):
         raise ValueError(f"smaller has shape {smaller.shape}; it must be (B, {shape[0] - 1}, {shape[1]})")
     run = _Run(model, x, y, box, budget, max_iterations, precision)
-    run.finish(Starts("local", np.clip(local, -box, box)))
+    run.finish(np.clip(local, -box, box), run.register("local", len(local)))
     before = float("inf")
     for round_ in range(1 + budget.rounds):
-        if round_ > 1 and run.agreed and not run.lowered(before):
+        if round_ > 1 and run.found >= budget.agree and not run.lowered(before):
             break
         before = float(run.loss.min())
         kind = "insert" if round_ == 0 else "replace"
         count = budget.inserted if round_ == 0 else budget.replaced
         bases = run.bases(smaller if round_ == 0 else None) if count and shape[0] > 1 else None
-        entries = []
+        entries = {}
         if round_ == 0:
-            entries += [
-                search_starts.near(known, budget.near, stream, box=box),
-                search_starts.random(model, shape[0], budget.random, stream, box=box),
-            ]
+            entries["near"] = search_starts.near(known, budget.near, stream, box=box)
+            entries["random"] = search_starts.random(model, shape[0], budget.random, stream, box=box)
         if bases is not None:
-            name = kind if round_ == 0 else f"{kind} {round_}"
-            entries.append(
-                search_starts.inserted(model, x, y, bases, count, budget.screened, kind, _named(stream, name), box=box)
-            )
-        run.race([entry for entry in entries if len(entry.theta)])
+            name = f"{kind}: search {kind}" if round_ == 0 else f"{kind} {round_}: search {kind}"
+            entries[kind] = search_starts.inserted(model, x, y, bases, count, budget.screened, name, stream, box=box)
+        run.race({kind: theta for kind, theta in entries.items() if len(theta)})
     return run.result()
-
-
-def _named(stream: Stream, name: str) -> Stream:
-    return lambda purpose: stream(f"{name}: {purpose}")
 
 
 class _Run:
     """The state of one search: end points so far, losses of all starts, steps spent."""
 
     def __init__(
-        self,
-        model: Model,
-        x: Array,
-        y: Array,
-        box: float,
-        budget: Budget,
-        max_iterations: int,
-        precision: Precision,
+        self, model: Model, x: Array, y: Array, box: float, budget: Budget, max_iterations: int, precision: Precision
     ) -> None:
         xp = namespace(x, y)
         self.model, self.x, self.y, self.box, self.budget = model, x, y, box, budget
@@ -252,56 +160,46 @@ class _Run:
         self.n, self.variance = x.shape[0], float(xp.var(y))
         self.fits: list[Fit] = []
         self.kinds: list[str] = []
-        self.losses: dict[str, dict[int, float]] = {kind: {} for kind in KINDS}
-        self.started = dict.fromkeys(KINDS, 0)
+        self.losses: dict[str, list[float]] = {kind: [] for kind in KINDS}
         self.steps = 0.0
 
     def fit(self, theta: np.ndarray, rows: int, **options: Any) -> list[Fit]:
         """Fit one data set from many starts (S, N, P); one result per start."""
-        xp = namespace(self.x)
-        count = len(theta)
-        x = xp.broadcast_to(self.x[:rows, :], (count, rows, self.x.shape[1]))
-        y = xp.broadcast_to(self.y[:rows], (count, rows))
-        together = least_squares(self.model, x, y, xp.asarray(theta)[:, None, ...], **(self.options | options))
-        fields = {name: to_numpy(value) for name, value in vars(together).items()}
-        fits = [Fit(**{name: value[k : k + 1] for name, value in fields.items()}) for k in range(count)]
-        self.steps += rows / self.n * float(fields["iterations"].sum())
-        return fits
+        fit = from_each(self.model, self.x[:rows, :], self.y[:rows], theta, **(self.options | options))
+        self.steps += rows / self.n * float(fit.iterations.sum())
+        return [Fit(**{name: value[k : k + 1] for name, value in vars(fit).items()}) for k in range(len(theta))]
 
-    def register(self, starts: Starts) -> list[tuple[str, int]]:
-        """Number the starts of a kind through."""
-        first = self.started[starts.kind]
-        self.started[starts.kind] += len(starts.theta)
-        return [(starts.kind, first + k) for k in range(len(starts.theta))]
+    def register(self, kind: str, count: int) -> list[tuple[str, int]]:
+        """Number so many more starts of a kind through."""
+        first = len(self.losses[kind])
+        self.losses[kind] += [np.nan] * count
+        return [(kind, first + k) for k in range(count)]
 
-    def finish(self, starts: Starts, names: list[tuple[str, int]] | None = None) -> None:
+    def finish(self, theta: np.ndarray, names: list[tuple[str, int]]) -> None:
         """Fit starts to the end on all rows."""
-        names = self.register(starts) if names is None else names
-        fits = self.fit(starts.theta, self.n, max_iterations=self.max_iterations)
+        fits = self.fit(theta, self.n, max_iterations=self.max_iterations)
         for fit, (kind, number) in zip(fits, names, strict=True):
             self.fits.append(fit)
             self.kinds.append(kind)
             self.losses[kind][number] = float(fit.loss[0])
 
-    def race(self, entries: list[Starts]) -> None:
+    def race(self, entries: dict[str, np.ndarray]) -> None:
         """Run the heats, then fit the survivors to the end, the lowest first."""
         if not entries:
             return
-        names = [name for entry in entries for name in self.register(entry)]
-        theta = np.concatenate([entry.theta for entry in entries])
+        names = [name for kind, theta in entries.items() for name in self.register(kind, len(theta))]
+        theta = np.concatenate(list(entries.values()))
         rows = min(self.budget.rows, self.n)
         rung = (LADDER[0],) if self.model.expert == "relu" else None
-        order = np.arange(len(names))
         for steps, share in self.budget.heats:
             fits = self.fit(theta, rows, ladder=rung, max_iterations=steps, tolerance=COARSE)
             loss = np.array([fit.smoothed_loss[0] for fit in fits])
-            for k, name in enumerate(order):
-                self.losses[names[name][0]][names[name][1]] = float(loss[k])
+            for k, (kind, number) in enumerate(names):
+                self.losses[kind][number] = float(loss[k])
             ranked = np.argsort(np.where(np.isfinite(loss), loss, np.inf), kind="stable")
             going_on = ranked[: max(1, int(np.ceil(share * len(ranked))))]
-            theta = np.stack([fits[k].theta[0] for k in going_on])
-            order = order[going_on]
-        self.finish(Starts("", theta), [names[k] for k in order])
+            theta, names = np.stack([fits[k].theta[0] for k in going_on]), [names[k] for k in going_on]
+        self.finish(theta, names)
 
     def bases(self, smaller: np.ndarray | None) -> np.ndarray:
         """Return fits with one atom less: of the given ones, or of the best end point without one of its atoms."""
@@ -327,25 +225,20 @@ class _Run:
         """The lowest end point."""
         return self.fits[int(np.argmin(self.loss))]
 
-    @property
-    def independent(self) -> np.ndarray:
-        """Which end points come from independent starts: replacements descend from the best fit."""
-        return np.array([kind != "replace" for kind in self.kinds])
-
     def minima(self, which: np.ndarray | slice = slice(None)) -> end_points.Minima:
         """Sort some end points by minimum."""
         loss = self.loss
         return end_points.minima(loss[which], end_points.tolerance_of(float(loss.min()), self.n, self.variance))
 
     @property
+    def independent(self) -> np.ndarray:
+        """Which end points come from independent starts: replacements descend from the best fit."""
+        return np.array([kind != "replace" for kind in self.kinds])
+
+    @property
     def found(self) -> int:
         """How many independent starts have ended at the best minimum."""
         return int(np.sum((self.minima().label == 0) & self.independent))
-
-    @property
-    def agreed(self) -> bool:
-        """Whether the best minimum was reached as often as asked for."""
-        return self.found >= self.budget.agree
 
     def lowered(self, before: float) -> bool:
         """Whether the best loss has fallen below ``before`` by more than what tells two minima apart."""
@@ -364,13 +257,11 @@ class _Run:
             loss=loss,
             status=np.array([int(fit.status[0]) for fit in self.fits]),
             end_kind=np.array(self.kinds),
-            start_losses={
-                kind: np.array([losses[k] for k in sorted(losses)]) for kind, losses in self.losses.items() if losses
-            },
+            start_losses={kind: np.array(losses) for kind, losses in self.losses.items() if losses},
             found=self.found,
             distinct=len(self.minima().count),
             lower_left=self.minima(self.independent).lower_left,
             gain=float(2.0 * self.n * (loss[local].min() - loss[winner])) if np.isfinite(loss[winner]) else np.nan,
-            agreed=self.agreed,
+            agreed=self.found >= self.budget.agree,
             steps=self.steps,
         )

@@ -24,23 +24,11 @@ _ROWS = 8192  # samples gathered at a time, rounded to whole minibatches; the nu
 
 
 def perturb(theta: np.ndarray, radius: float, rng: np.random.Generator) -> np.ndarray:
-    r"""Add independent N(0, radius^2) to every stored coordinate.
+    """Add independent N(0, radius^2) to every stored coordinate, (..., N, P).
 
     A is stored isometrically, so this is the law of the symmetric part of A + E with E a full matrix of independent
     N(0, radius^2): variance radius^2 on the diagonal and radius^2 / 2 off it. An antisymmetric part, which the
-    regression function cannot see and no fit could move, does not exist here.
-
-    Parameters
-    ----------
-    theta : array (..., N, P)
-    radius : float
-        At least 0.
-    rng : numpy.random.Generator
-        Always gives one normal per coordinate, so that starts which differ in the radius only share their direction.
-
-    Returns
-    -------
-    array (..., N, P)
+    regression function cannot see, does not exist here. Starts that differ in the radius alone share their direction.
     """
     if not radius >= 0:
         raise ValueError(f"radius is {radius}; it must be at least 0")
@@ -59,14 +47,13 @@ def sgd(
     epochs: int = 10,
     step: float = 0.1,
 ) -> Array:
-    r"""Run minibatch gradient descent on the squared error, all replicates and starts as one array program.
+    """Run minibatch gradient descent on the squared error, all replicates and starts as one array program.
+
+    A member that diverges comes back with entries that are not finite.
 
     Parameters
     ----------
-    model : Model
-    x : array (R, n, d)
-        Samples of R replicates.
-    y : array (R, n)
+    x, y : arrays (R, n, d), (R, n)
     start : array (R, K, N, P) or (R, N, P)
         K starts per replicate (start rules, say), which share the replicate's samples and their order.
     batch_size : int
@@ -74,26 +61,20 @@ def sgd(
     order : sequence of R orders, optional
         Per replicate either its permutations of 0..n-1, an int array (epochs, n), or a generator that draws one per
         epoch. A replicate's result depends on its own order only. Not needed for full batches.
-    epochs : int, default 10
     step : float, default 0.1
         Of the mean of r^2 over the minibatch, as in PyTorch's ``MSELoss``: it is taken times the mean of 2 r df/dtheta.
-
-    Returns
-    -------
-    array like ``start``
-        A member that diverges comes back with entries that are not finite.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, a number is out of range, or an order is not made of permutations.
-
-    Notes
-    -----
-    In the isometric coordinates a gradient step is the gradient step on the full matrix A: the gradient of f in A is
-    symmetric, so descent on all d^2 entries moves the symmetric part just so and the rest not at all.
+        In the isometric coordinates it is the step on the full matrix A, whose antisymmetric part does not move.
     """
-    n = _check(x, y, start, batch_size, epochs, step)
+    if x.ndim != 3 or y.shape != x.shape[:2] or start.ndim not in (3, 4) or start.shape[0] != x.shape[0]:
+        shapes = ", ".join(str(tuple(part.shape)) for part in (x, y, start))
+        raise ValueError(f"x, y, start have shapes {shapes}; they must be (R, n, d), (R, n), (R, K, N, P) or (R, N, P)")
+    n = x.shape[1]
+    if not 1 <= batch_size <= n:
+        raise ValueError(f"batch_size is {batch_size}; allowed are 1 to n = {n}")
+    if epochs < 0:
+        raise ValueError(f"epochs is {epochs}; it must be at least 0")
+    if not step > 0:
+        raise ValueError(f"step is {step}; it must be positive")
     xp = namespace(x, y, start)
     theta = start if start.ndim == 4 else start[:, None, :, :]
     if array_api_compat.is_cupy_array(x) and batch_size < n and x.shape[0] * theta.shape[1] * batch_size < LAUNCHED:
@@ -106,22 +87,6 @@ def sgd(
             _, gradient = model.gradient(theta, part_x[:, None, :, :], part_y[:, None, :])
             theta = theta - rate * gradient
     return xp.reshape(theta, start.shape)
-
-
-def _check(x: Array, y: Array, start: Array, batch_size: int, epochs: int, step: float) -> int:
-    if x.ndim != 3 or y.shape != x.shape[:2] or start.ndim not in (3, 4) or start.shape[0] != x.shape[0]:
-        raise ValueError(
-            f"x, y, start have shapes {tuple(x.shape)}, {tuple(y.shape)}, {tuple(start.shape)}; "
-            "they must be (R, n, d), (R, n), (R, K, N, P) or (R, N, P)"
-        )
-    n = x.shape[1]
-    if not 1 <= batch_size <= n:
-        raise ValueError(f"batch_size is {batch_size}; allowed are 1 to n = {n}")
-    if epochs < 0:
-        raise ValueError(f"epochs is {epochs}; it must be at least 0")
-    if not step > 0:
-        raise ValueError(f"step is {step}; it must be positive")
-    return int(n)
 
 
 def _orders(

@@ -25,8 +25,7 @@ from typing import Any
 from moestat import cache
 
 VARIABLE = "MOESTAT_KERNEL"
-WIDTHS = (512, 256, 128)
-"""Bits of a vector register."""
+WIDTHS = (512, 256, 128)  #: Bits of a vector register.
 
 
 def describe() -> str:
@@ -43,10 +42,7 @@ def used() -> str:
 def vector_bits() -> int:
     """Return the bits of the vectors to compile for, one of ``WIDTHS``, or 0 where NumPy computes.
 
-    Raises
-    ------
-    ValueError
-        If ``MOESTAT_KERNEL`` is not one of its values, or asks for what this machine does not have.
+    A ValueError says that ``MOESTAT_KERNEL`` is not one of its values, or asks for what this machine does not have.
     """
     return _choice(os.environ.get(VARIABLE, ""))[0]
 

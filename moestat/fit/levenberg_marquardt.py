@@ -24,32 +24,12 @@ _RIDGE = 1e-14  # relative to a unit diagonal: makes a singular J'J solvable, fa
 
 
 def levenberg_marquardt(
-    problem: Problem,
-    start: Array,
-    *,
-    damping: float = 1e-3,
-    tolerance: float = 1e-10,
-    max_iterations: int = 400,
+    problem: Problem, start: Array, *, damping: float = 1e-3, tolerance: float = 1e-10, max_iterations: int = 400
 ) -> Ends:
-    r"""Minimise B independent sums of squares from ``start`` (B, p).
+    r"""Minimise B independent sums of squares from ``start`` (B, p) with the first mu ``damping``.
 
-    Parameters
-    ----------
-    problem : callable
-        See :data:`moestat.fit.second_order.Problem`.
-    damping : float, default 1e-3
-        First mu.
-    tolerance : float, default 1e-10
-        A member has converged when its decrement is at most ``tolerance * loss``, or 1e-20 times its loss at the start.
-
-    Raises
-    ------
-    ValueError
-        If ``start`` is not (B, p), or an option is not positive.
-
-    Notes
-    -----
-    A member has STALLED when no step of a size that rounding can resolve lowers the loss. A step to a point where loss,
+    A member has converged when its decrement is at most ``tolerance * loss``, or 1e-20 times its loss at the start. It
+    has STALLED when no step of a size that rounding can resolve lowers the loss. A step to a point where loss,
     gradient and curvature are not finite is refused like one that raises the loss. A stall counts as converged where
     every :math:`|g_i| \le 10^{-8} \sqrt{2 L (J'J)_{ii}}`, that is where the residuals are orthogonal to each column of
     the Jacobian to 1e-8: at minima with a singular Jacobian the decrement overstates what can still be gained.

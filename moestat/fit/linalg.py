@@ -16,57 +16,28 @@ from moestat.arrays import Array, namespace, to_numpy
 
 
 def cholesky_solve(h: Array, g: Array) -> tuple[Array, Array]:
-    """Solve h x = g by Cholesky factorisation, member by member of a batch.
-
-    Parameters
-    ----------
-    h : array (B, p, p)
-        Symmetric matrices, float64.
-    g : array (B, p)
-        Right-hand sides.
-
-    Returns
-    -------
-    x : array (B, p)
-        Solutions; zero where the factorisation failed.
-    ok : bool array (B,)
-        Whether the member was positive definite (in floating point) and its solution is finite.
-    """
+    """Solve h x = g by Cholesky factorisation, member by member, see :func:`damped_solve`."""
     xp = namespace(h, g)
-    if array_api_compat.is_cupy_array(h):
-        x, ok = _cuda(h, g)
-    else:
-        numpy_x, numpy_ok = _lapack(to_numpy(h), to_numpy(g))
-        x, ok = xp.asarray(numpy_x), xp.asarray(numpy_ok)
-    ok = ok & xp.all(xp.isfinite(x), axis=-1)
-    return xp.where(ok[:, None], x, xp.zeros_like(x)), ok
+    return damped_solve(h, xp.zeros(h.shape[:1], dtype=h.dtype), xp.ones(g.shape, dtype=xp.bool), g)
 
 
 def damped_solve(h: Array, damping: Array, free: Array, rhs: Array) -> tuple[Array, Array]:
     """Solve (h + damping) x = rhs on the free coordinates, member by member; x = rhs on the others.
 
-    Parameters
-    ----------
-    h : array (B, p, p)
-        Symmetric matrices, float64.
-    damping : array (B,)
-    free : bool array (B, p)
-    rhs : array (B, p)
-
-    Returns
-    -------
-    x, ok : arrays (B, p), bool (B,)
-        As in :func:`cholesky_solve`.
+    The symmetric float64 matrices h are (B, p, p), ``damping`` (B,), ``free`` and ``rhs`` (B, p). Returns the
+    solutions, zero where the factorisation failed, and whether each member was positive definite (in floating point)
+    and its solution is finite, (B,).
     """
     xp = namespace(h, rhs)
     if array_api_compat.is_cupy_array(h):
         both = free[:, :, None] & free[:, None, :]
         diagonal = xp.where(free, damping[:, None], xp.ones_like(rhs))
         masked = xp.where(both, h, xp.zeros_like(h))
-        return cholesky_solve(masked + xp.eye(h.shape[-1], dtype=h.dtype) * diagonal[:, None, :], rhs)
+        x, ok = _cuda(masked + xp.eye(h.shape[-1], dtype=h.dtype) * diagonal[:, None, :], rhs)
+        ok = ok & xp.all(xp.isfinite(x), axis=-1)
+        return xp.where(ok[:, None], x, xp.zeros_like(x)), ok
     matrices, shifts, kept, g = (to_numpy(part) for part in (h, damping, free, rhs))
-    x = np.zeros(g.shape)
-    ok = np.zeros(len(g), dtype=bool)
+    x, ok = np.zeros(g.shape), np.zeros(len(g), dtype=bool)
     for k in range(len(g)):
         # one copy, which LAPACK then factors in place: at 486 coordinates a copy takes a tenth of the factorisation
         matrix = np.array(matrices[k], order="C")
@@ -104,16 +75,6 @@ def scaled_solve(gram: Array, added: Array, rhs: Array, free: Array, ridge: floa
     return xp.where(ok[:, None], step * unit, zero), ok & definite
 
 
-def _lapack(h: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Factor and solve by one LAPACK call per member: cheaper than NumPy's batched LU, and it reports failures."""
-    x = np.zeros(g.shape)
-    ok = np.zeros(len(g), dtype=bool)
-    for k in range(len(g)):
-        _, x[k], info = lapack.dposv(h[k].T, g[k], lower=1)  # h[k].T is h[k] in Fortran order
-        ok[k] = info == 0
-    return x, ok
-
-
 def _cuda(h: Array, g: Array) -> tuple[Array, Array]:
     """Solve on the GPU; cuSOLVER's per-member info is not handed out, so the residual decides."""
     import cupyx
@@ -144,8 +105,7 @@ def symmetric_eigen(h: Array) -> tuple[Array, Array]:
     return xp.where(finite[:, None], values, nan), xp.where(finite[:, None, None], vectors, nan)
 
 
-JACOBI = 32
-"""Largest size for which cuSOLVER's batched eigenvalue solver is made."""
+JACOBI = 32  #: Largest size for which cuSOLVER's batched eigenvalue solver is made.
 
 
 def checked_eigen(h: Array, eigh: Callable[[Array], tuple[Array, Array]]) -> tuple[Array, Array, Array]:
@@ -154,13 +114,6 @@ def checked_eigen(h: Array, eigh: Callable[[Array], tuple[Array, Array]]) -> tup
     CuPy solves a stack by cuSOLVER's batched Jacobi method, which stops after a number of sweeps and says nothing, and
     one matrix by divide and conquer. Large matrices are solved one by one, small ones as a stack; members whose
     residual ``max |h v - w v|`` is above 1e-10 of the matrix's norm are solved again, one by one.
-
-    Parameters
-    ----------
-    h : array (B, p, p)
-        Symmetric, finite.
-    eigh : callable
-        Of a stack or of one matrix, with the eigenvalues in ascending order.
     """
     xp = namespace(h)
     if h.shape[-1] <= JACOBI:

@@ -10,13 +10,18 @@ exact Newton costs the same as Gauss-Newton. No Jacobian is ever formed.
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement
 from typing import Any, Literal
 
 import array_api_compat
+import numpy as np
 
 from moestat.arrays import Array, namespace
-from moestat.fit.monomials import layout, monomials
 from moestat.models import experts, gates
+from moestat.models.blocks import row_blocks
 from moestat.models.regression import Model
 
 Precision = Literal["mixed", "double"]
@@ -46,18 +51,91 @@ def rows_per_chunk(model: Model, n_atoms: int, like: Array) -> int:
     return next((rows for rows in (8192, 4096) if rows * width <= 2**20), 2048)
 
 
-class Problem:
-    """The least-squares problems of a batch of members: 1/2 mean (f_theta(x) - y)^2.
+def monomials(xt: Array, degree: int) -> Array:
+    """Return all monomials of degree 0..``degree``, by degree, then lexicographically.
 
-    Parameters
-    ----------
-    model : Model
-    n_atoms : int
-        Number N of fitted atoms.
-    x : array (B, n, d)
-    y : array (B, n)
-    precision : {"mixed", "double"}
-        "mixed": the products that make the Hessian run in float32; loss and gradient are float64 always.
+    Takes ``xt`` (..., d, n). Returns (..., M, n), M = binomial(d + degree, degree).
+    """
+    xp = namespace(xt)
+    d = xt.shape[-2]
+    blocks = [xp.ones_like(xt[..., :1, :]), xt]
+    starts = list(range(d))  # where the monomials whose smallest variable is >= a begin
+    while len(blocks) <= degree:
+        previous = blocks[-1]
+        parts = [xt[..., a : a + 1, :] * previous[..., starts[a] :, :] for a in range(d)]
+        blocks.append(xp.concat(parts, axis=-2))
+        starts = [sum(part.shape[-2] for part in parts[:a]) for a in range(d)]
+    return xp.concat(blocks[: degree + 1], axis=-2)
+
+
+def monomial_index(d: int, degree: int) -> dict[tuple[int, ...], int]:
+    """Return the position of every monomial, written as its sorted tuple of variables."""
+    order = [t for k in range(degree + 1) for t in combinations_with_replacement(range(d), k)]
+    return {t: position for position, t in enumerate(order)}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the entries of the Hessian are found among the moments."""
+
+    #: Degree of the monomials of gate-gate, gate-expert and expert-expert products.
+    degrees: tuple[int, int, int]
+    sizes: tuple[int, int, int]  #: Their numbers of monomials.
+    index: np.ndarray  #: (p * p,) int, position of every entry in the concatenated moments.
+    scale: np.ndarray  #: (p, p), factors of sqrt(2) of the isometric storage.
+    root: np.ndarray  #: (P,), those of the coordinates of an atom, of which they are products.
+    terms: tuple[list[tuple[int, ...]], ...]  #: The monomials of the score, and those of the expert.
+
+
+@lru_cache(maxsize=16)
+def layout(model: Model, n_atoms: int) -> Layout:
+    """Return the layout for ``n_atoms`` atoms of a model."""
+    d, n, size = model.d, n_atoms, model.atom_size
+    pairs = list(combinations_with_replacement(range(d), 2))
+    gate: list[tuple[int, ...]] = [()]
+    if model.score != "partial":
+        gate += [(a,) for a in range(d)]
+    if model.score != "linear":
+        gate += [(a, a) for a in range(d)] + [(a, b) for a, b in pairs if a < b]
+    expert: list[tuple[int, ...]] = [(a,) for a in range(d)] + [()]
+    degree = max(len(t) for t in gate)
+    degrees = (2 * degree, degree + 1, 2)
+    position = monomial_index(d, max(degrees))
+    sizes = tuple(sum(len(t) <= k for t in position) for k in degrees)
+    atom = gate + expert
+    feature = np.array([[position[tuple(sorted(s + t))] for t in atom] for s in atom])
+    is_gate = np.arange(size) < len(gate)
+    # pairs of one kind are stored with i = j first, then i < j row by row; gate-expert pairs are stored as i N + j
+    ij = np.zeros((n, n), dtype=np.int64)
+    ij[np.diag_indices(n)] = np.arange(n)
+    ij[np.triu_indices(n, 1)] = n + np.arange(n * (n - 1) // 2)
+    ij = np.maximum(ij, ij.T)
+    flat = np.arange(n * n).reshape(n, n)
+    n_pairs = n * (n + 1) // 2
+    offsets = np.cumsum([0, n_pairs * sizes[0], n * n * sizes[1]])
+    atom_i, atom_j = np.arange(n)[:, None, None, None], np.arange(n)[None, None, :, None]
+    f = feature[None, :, None, :]
+    gate_k, gate_l = is_gate[None, :, None, None], is_gate[None, None, None, :]
+    index = np.where(
+        gate_k & gate_l,
+        offsets[0] + ij[atom_i, atom_j] * sizes[0] + f,
+        np.where(
+            ~gate_k & ~gate_l,
+            offsets[2] + ij[atom_i, atom_j] * sizes[2] + f,
+            offsets[1] + np.where(gate_k, flat[atom_i, atom_j], flat[atom_j, atom_i]) * sizes[1] + f,
+        ),
+    )
+    root = np.array([np.sqrt(2.0) if len(set(t)) == 2 else 1.0 for t in atom])
+    scale = np.tile(root, n)
+    scale = scale[:, None] * scale[None, :]
+    return Layout(degrees, (sizes[0], sizes[1], sizes[2]), index.reshape(-1), scale, root, (gate, expert))
+
+
+class Problem:
+    """The least-squares problems of a batch of members, 1/2 mean (f_theta(x) - y)^2, with N = ``n_atoms`` atoms.
+
+    They have samples x (B, n, d) and y (B, n). With "mixed" precision the products that make the Hessian run in
+    float32; loss and gradient are float64 always.
     """
 
     def __init__(self, model: Model, n_atoms: int, x: Array, y: Array, precision: Precision = "mixed") -> None:
@@ -68,8 +146,7 @@ class Problem:
         self.layout = layout(model, n_atoms)
         self.index = xp.asarray(self.layout.index)
         self.scale = xp.asarray(self.layout.scale)
-        step = rows_per_chunk(model, n_atoms, x)
-        parts = [slice(k, min(k + step, self.n)) for k in range(0, self.n, step)]
+        parts = row_blocks(self.n, rows_per_chunk(model, n_atoms, x))
         itemsize = 4 if precision == "mixed" else 8
         self.cached = x.shape[0] * self.n * self.layout.sizes[0] * itemsize <= cache_bytes(x)
         self.chunks = [self._chunk(x[:, rows, :], y[:, rows]) for rows in parts]
@@ -90,8 +167,7 @@ class Problem:
     def take(self, members: Array) -> Problem:
         """Return the problem of some of the members, given by their positions."""
         xp = namespace(members)
-        new = object.__new__(Problem)
-        new.__dict__.update(self.__dict__)
+        new = copy(self)
         new.batch = members.shape[0]
         new.chunks = [tuple(xp.take(part, members, axis=0) for part in chunk) for chunk in self.chunks]
         return new
@@ -100,8 +176,7 @@ class Problem:
         """Return the same problem with every product in float64."""
         if self.precision == "double":
             return self
-        new = object.__new__(Problem)
-        new.__dict__.update(self.__dict__)
+        new = copy(self)
         new.precision, new.cached = "double", False
         new.dtype = namespace(self.index).float64
         new.chunks = [chunk[:4] for chunk in self.chunks]
@@ -120,15 +195,10 @@ class Problem:
         return total / self.n
 
     def hessian(self, theta: Array, tau: experts.Smoothing, curvature: Array | float = 1.0) -> tuple[Array, ...]:
-        """Return loss (B,), gradient (B, p) and Hessian (B, p, p), p = N P, atoms in turn.
+        """Return loss (B,), gradient (B, p) and Hessian (B, p, p) at theta (B, N, P); p = N P, atoms in turn.
 
-        Parameters
-        ----------
-        theta : array (B, N, P)
-        tau : float or array (B, 1, 1)
-            Smoothing of the ReLU.
-        curvature : array (B, 1, 1) or float
-            Factor of the residual's second-order term: 1 for the exact Hessian, 0 for Gauss-Newton's J'J.
+        ``tau``, a number or (B, 1, 1), smooths the ReLU; ``curvature``, the same, is the factor of the residual's
+        second-order term: 1 for the exact Hessian, 0 for Gauss-Newton's J'J.
         """
         xp = namespace(theta)
         gate, eta = self._split(theta)
@@ -144,7 +214,7 @@ class Problem:
             ur, vr = u * r, v * r
             piece = xp.concat([ur @ xp.matrix_transpose(q), vr @ xp.matrix_transpose(e)], axis=-1)
             m = cached[0] if cached else self._monomials(xt)
-            block = self._moments(g, phi, turns, slopes, u, v, ur, vr, r, curvature, m)
+            block = self._moments(turns, slopes, curvature, m, g, phi, u, v, ur, vr, r)
             total = half if total is None else total + half
             gradient = piece if gradient is None else gradient + piece
             moments = block if moments is None else moments + block
@@ -165,20 +235,7 @@ class Problem:
         phi = experts.activation(model.expert, eta @ e, tau=tau, power=model.power, order=order)
         return gates.gate_derivatives(model.gate, gate @ q, order), phi
 
-    def _moments(
-        self,
-        g: Array,
-        phi: Array,
-        turns: list[Array],
-        slopes: list[Array],
-        u: Array,
-        v: Array,
-        ur: Array,
-        vr: Array,
-        r: Array,
-        curvature: Any,
-        m: Array,
-    ) -> Array:
+    def _moments(self, turns: list[Array], slopes: list[Array], curvature: Any, m: Array, *parts: Array) -> Array:
         r"""Return the moments of one chunk, concatenated: gate-gate, gate-expert, expert-expert.
 
         With u = df/ds, v = df/dh, residual r and k = ``curvature``, the weights of the pair (i, j) are
@@ -187,8 +244,8 @@ class Problem:
         * others:  u_i u_j + [i=j] k r g_i'' phi_i;                     u_i v_j + [i=j] k r g_i' phi_i'
         * all:     v_i v_j + [i=j] k r g_i phi_i''.
         """
-        xp = namespace(g)
-        n = self.n_atoms
+        g, phi, u, v, ur, vr, r = parts
+        xp, n = namespace(g), self.n_atoms
         kr = curvature * r
         if self.model.gate == "softmax":
             gg_extra, ge_extra = curvature * ur, curvature * vr

@@ -7,9 +7,9 @@ region otherwise (an atom whose output vanishes has a free gate).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import array_api_compat
 import numpy as np
@@ -23,67 +23,37 @@ from moestat.fit.moments import Precision, Problem
 from moestat.models.regression import Model
 from moestat.status import Status
 
-LADDER = (0.1, 0.01, 0.001)
-"""Half widths of the quadratic blend that replaces the ReLU's kink, in turn."""
+LADDER = (0.1, 0.01, 0.001)  #: Half widths of the quadratic blend that replaces the ReLU's kink, in turn.
 BATCH_BYTES = 24 * 2**20
 CUDA_BATCH_BYTES = 4 * 2**30
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Local least-squares fits; every field is an array with the batch first.
+    """Local least-squares fits; every field is an array with the batch first."""
 
-    Attributes
-    ----------
-    theta : array (B, N, P)
-        The best end point over the starts.
-    loss : array (B,)
-        Half the mean squared residual at ``theta``, without smoothing.
-    smoothed_loss : array (B,)
-        The loss that was minimised: with the ReLU's kink smoothed by the last rung of the ladder; equal to ``loss``
-        for the other experts.
-    status : int array (B,)
-        :class:`moestat.status.Status`; ``CONVERGED`` means that ``decrement`` is below the tolerance and that no
-        direction of negative curvature leads lower.
-    iterations : int array (B,)
-        Steps tried from the winning start, all rungs together.
-    gradient : array (B,)
-        Largest absolute entry of the gradient over the free coordinates (those that the box does not hold).
-    decrement : array (B,)
-        Newton decrement, half g' |H|^-1 g over the free coordinates, exact Hessian, float64, no damping.
-    min_eigenvalue : array (B,)
-        Smallest eigenvalue of the exact Hessian over the free coordinates, the softmax gauge left out.
-    box_hits : int array (B,)
-        Number of coordinates on the box.
-    start : int array (B,)
-        Index of the start that won.
-    start_losses : array (B, S)
-        Loss (without smoothing) at the end of every start.
-    start_status : int array (B, S)
-    """
-
-    theta: Array
-    loss: Array
-    smoothed_loss: Array
+    theta: Array  #: (B, N, P), the best end point over the starts.
+    loss: Array  #: (B,), half the mean squared residual at ``theta``, without smoothing.
+    smoothed_loss: Array  #: (B,), the loss that was minimised: with the ReLU's kink smoothed by the last rung.
+    #: (B,) int, a :class:`moestat.status.Status`; ``CONVERGED`` means that ``decrement`` is below the tolerance and
+    #: that no direction of negative curvature leads lower.
     status: Array
-    iterations: Array
+    iterations: Array  #: (B,) int, steps tried from the winning start, all rungs together.
+    #: (B,), largest absolute entry of the gradient over the free coordinates (those that the box does not hold).
     gradient: Array
+    #: (B,), Newton decrement, half g' |H|^-1 g over the free coordinates, exact Hessian, float64, no damping.
     decrement: Array
+    #: (B,), smallest eigenvalue of the exact Hessian over the free coordinates, the softmax gauge left out.
     min_eigenvalue: Array
-    box_hits: Array
-    start: Array
-    start_losses: Array
-    start_status: Array
+    box_hits: Array  #: (B,) int, number of coordinates on the box.
+    start: Array  #: (B,) int, index of the start that won.
+    start_losses: Array  #: (B, S), loss (without smoothing) at the end of every start.
+    start_status: Array  #: (B, S) int
 
     def message(self) -> list[str]:
         """Say for every member how its fit ended, in one sentence."""
-        rows = zip(
-            *(
-                to_numpy(v)
-                for v in (self.status, self.loss, self.gradient, self.decrement, self.min_eigenvalue, self.box_hits)
-            ),
-            strict=True,
-        )
+        names = ("status", "loss", "gradient", "decrement", "min_eigenvalue", "box_hits")
+        rows = zip(*(to_numpy(getattr(self, name)) for name in names), strict=True)
         return [
             f"{Status(int(status)).sentence} Loss {loss:.6g}, projected gradient {gradient:.1e}, Newton decrement "
             f"{decrement:.1e}, smallest free eigenvalue {smallest:.1e}, {hits} coordinates on the box."
@@ -117,9 +87,7 @@ def least_squares(
 
     Parameters
     ----------
-    model : Model
-    x : array (B, n, d)
-    y : array (B, n)
+    x, y : arrays (B, n, d), (B, n)
     starts : array (B, S, N, P)
         Coordinates outside the box are moved onto it.
     box : float, default 5
@@ -136,22 +104,26 @@ def least_squares(
         a refusal by the certificate); loss, gradient, factorisation and certificate are float64 in both.
     batch_bytes : int, optional
         Memory for the arrays of one batch; it decides how many members are computed together, and nothing else.
-
-    Returns
-    -------
-    Fit
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit together or a setting is out of range.
     """
     xp = namespace(x, y, starts)
-    settings = _settings(model, box, ladder, max_iterations, tolerance)
-    _check(model, x, y, starts, precision)
+    rungs = (LADDER if model.expert == "relu" else (0.0,)) if ladder is None else tuple(float(tau) for tau in ladder)
+    settings = Settings(float(box), rungs, int(max_iterations), float(tolerance))
+    if precision not in ("mixed", "double"):
+        raise ValueError(f"precision is {precision!r}; allowed are mixed, double")
+    if x.ndim != 3 or x.shape[-1] != model.d:
+        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (B, n, d) with d = {model.d}")
+    if tuple(y.shape) != tuple(x.shape[:2]):
+        raise ValueError(f"y has shape {tuple(y.shape)}; it must be (B, n) = {tuple(x.shape[:2])}")
+    if starts.ndim != 4 or starts.shape[0] != x.shape[0] or starts.shape[-1] != model.atom_size:
+        wanted = f"(B, S, N, P) with B = {x.shape[0]} and P = {model.atom_size}"
+        raise ValueError(f"starts has shape {tuple(starts.shape)}; it must be {wanted}")
     batch, s, n_atoms, _ = starts.shape
     flat = xp.reshape(starts, (batch * s, n_atoms, -1))
-    size = _group(model, x, n_atoms, precision, batch_bytes)
+    if batch_bytes is None:
+        batch_bytes = CUDA_BATCH_BYTES if array_api_compat.is_cupy_array(x) else BATCH_BYTES
+    p = n_atoms * model.atom_size
+    member = 8 * (x.shape[1] * (2 * model.atom_size + 15 * n_atoms) + 6 * p * p)
+    size = max(1, int(batch_bytes // member))
     parts = []
     for first in range(0, batch * s, size):
         members = xp.arange(first, min(first + size, batch * s))
@@ -169,6 +141,14 @@ def least_squares(
     return Fit(**best, start=start, start_losses=start_losses, start_status=start_status)
 
 
+def from_each(model: Model, x: Array, y: Array, starts: np.ndarray, **settings: Any) -> Fit:
+    """Fit one data set x (n, d), y (n,) from each start (S, N, P): a :class:`Fit` of NumPy arrays, one row a start."""
+    xp, count = namespace(x, y), len(starts)
+    xs, ys = (xp.broadcast_to(part, (count, *part.shape)) for part in (x, y))
+    fit = least_squares(model, xs, ys, xp.asarray(starts)[:, None, ...], **settings)
+    return Fit(**{name: to_numpy(value) for name, value in vars(fit).items()})
+
+
 def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:
     """Return the problems of a batch, compiled for this processor where that is possible."""
     if isinstance(x, np.ndarray) and kernel.vector_bits():
@@ -176,43 +156,3 @@ def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precisio
 
         return CompiledProblem(model, n_atoms, x, y, precision)
     return Problem(model, n_atoms, x, y, precision)
-
-
-def _settings(
-    model: Model, box: float, ladder: Sequence[float] | None, max_iterations: int, tolerance: float
-) -> Settings:
-    if ladder is None:
-        ladder = LADDER if model.expert == "relu" else (0.0,)
-    rungs = tuple(float(tau) for tau in ladder)
-    if not rungs or min(rungs) < 0 or any(a <= b for a, b in zip(rungs, rungs[1:], strict=False)):
-        raise ValueError(f"ladder is {list(rungs)}; it must be a decreasing list of numbers >= 0, at least one")
-    if not 0 < box < math.inf:
-        raise ValueError(f"box is {box}; it must be positive and finite")
-    if max_iterations < 1:
-        raise ValueError(f"max_iterations is {max_iterations}; it must be at least 1")
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance is {tolerance}; it must be between 0 and 1")
-    return Settings(float(box), rungs, int(max_iterations), float(tolerance))
-
-
-def _check(model: Model, x: Array, y: Array, starts: Array, precision: str) -> None:
-    if precision not in ("mixed", "double"):
-        raise ValueError(f"precision is {precision!r}; allowed are mixed, double")
-    if x.ndim != 3 or x.shape[-1] != model.d:
-        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (B, n, d) with d = {model.d}")
-    if tuple(y.shape) != tuple(x.shape[:2]):
-        raise ValueError(f"y has shape {tuple(y.shape)}; it must be (B, n) = {tuple(x.shape[:2])}")
-    if starts.ndim != 4 or starts.shape[0] != x.shape[0] or starts.shape[-1] != model.atom_size:
-        raise ValueError(
-            f"starts has shape {tuple(starts.shape)}; it must be (B, S, N, P) with B = {x.shape[0]} and "
-            f"P = {model.atom_size}"
-        )
-
-
-def _group(model: Model, x: Array, n_atoms: int, precision: str, batch_bytes: int | None) -> int:
-    """Return how many members are computed together."""
-    if batch_bytes is None:
-        batch_bytes = CUDA_BATCH_BYTES if array_api_compat.is_cupy_array(x) else BATCH_BYTES
-    n, p = x.shape[1], n_atoms * model.atom_size
-    member = 8 * (n * (2 * model.atom_size + 15 * n_atoms) + 6 * p * p)
-    return max(1, int(batch_bytes // member))

@@ -11,8 +11,7 @@ from moestat.fit import vector_code
 from moestat.fit.compiled import BREADTH, HEIGHT
 from moestat.fit.compiled_forward import WIDTH
 
-ROWS = 512
-"""Samples per chunk; its work arrays take about as much as a core's own cache at d = 8 and nine atoms."""
+ROWS = 512  #: Samples per chunk; its work arrays take about as much as a core's own cache at d = 8 and nine atoms.
 _LINE = 64  # bytes
 
 

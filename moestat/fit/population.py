@@ -10,7 +10,7 @@ does for samples, and says how often the best was found.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import qmc
 
 from moestat import streams
-from moestat.arrays import Device, backend, to_numpy
+from moestat.arrays import Device, backend
 from moestat.doors import as_float64, takes_float64
 from moestat.fit.global_search import Budget, global_search
-from moestat.fit.newton import LADDER, Fit, least_squares
+from moestat.fit.newton import LADDER, from_each
 from moestat.fit.search_starts import Stream
 from moestat.models.regression import Model
 
@@ -31,54 +31,28 @@ EXACT = 1e-6
 """Root mean squares below this share of the target's standard deviation are zero: the model contains the target."""
 EXPLORE = 0.1
 """Minima of the coarse search within this share of the best are polished; coarse quadrature errs by less."""
-POLISHED = 6
-"""At most so many minima of a search are polished."""
+POLISHED = 6  #: At most so many minima of a search are polished.
 
 
 @dataclass(frozen=True)
 class PseudoTruths:
-    """Population minima, best first; NumPy arrays.
+    """Population minima, best first; NumPy arrays."""
 
-    Attributes
-    ----------
-    theta : array (K, N, P)
-    rmse : array (K,)
-        Root mean squared distance to the target on the polishing points.
-    fresh_rmse : array (K,)
-        The same on as many other points, which took no part in the fit: its difference to ``rmse`` is the error of
-        the quadrature.
-    status : int array (K,)
-        :class:`moestat.status.Status` of the final fit.
-    gradient, decrement, min_eigenvalue, box_hits : arrays (K,)
-        The certificate, see :class:`moestat.fit.newton.Fit`.
-    start : int array (K,)
-        Index of the start that led here (the first one, if several did).
-    scale : float
-        Standard deviation of the target, in the units of ``rmse``.
-    dropped : list of str
-        Why each of the other starts is not in the list.
-    found, distinct, searched : int
-        After a search: how many of its fits, from independent starts, ended at the best minimum on the coarse points,
-        at how many minima they ended in all, and how many starts there were; 0 for given starts.
-    lower_left : float
-        After a search: the chance that something lower is left (:mod:`moestat.fit.end_points`); 1 for given starts.
-    """
-
-    theta: np.ndarray
-    rmse: np.ndarray
-    fresh_rmse: np.ndarray
-    status: np.ndarray
-    gradient: np.ndarray
+    theta: np.ndarray  #: (K, N, P)
+    rmse: np.ndarray  #: (K,), root mean squared distance to the target on the polishing points.
+    fresh_rmse: np.ndarray  #: (K,), the same on as many other points: the difference is the error of the quadrature.
+    status: np.ndarray  #: (K,) int, a :class:`moestat.status.Status` of the final fit.
+    gradient: np.ndarray  #: (K,), as the next three of the certificate, see :class:`moestat.fit.newton.Fit`.
     decrement: np.ndarray
     min_eigenvalue: np.ndarray
     box_hits: np.ndarray
-    start: np.ndarray
-    scale: float
-    dropped: list[str]
-    found: int = 0
-    distinct: int = 0
-    searched: int = 0
-    lower_left: float = 1.0
+    start: np.ndarray  #: (K,) int, index of the start that led here (the first one, if several did).
+    scale: float  #: Standard deviation of the target, in the units of ``rmse``.
+    dropped: list[str]  #: Why each of the other starts is not in the list.
+    found: int = 0  #: After a search: how many fits from independent starts ended at the best coarse minimum.
+    distinct: int = 0  #: At how many minima they ended in all.
+    searched: int = 0  #: How many starts there were.
+    lower_left: float = 1.0  #: The chance that something lower is left, see :mod:`moestat.fit.end_points`.
 
 
 @takes_float64("starts")
@@ -105,52 +79,46 @@ def pseudo_truths(
 
     Parameters
     ----------
-    model : Model
-        The family that is fitted.
     target : callable or (Model, theta)
         The function f* from points (n, d) to values (n,), or a model with its parameters.
     starts : array (S, N, P)
         Where the search starts: near the truth, at random, or anywhere.
     stream : callable, optional
         ``stream(purpose)`` returns the random generator of a purpose. With it the minima are searched by
-        :func:`moestat.fit.global_search.global_search`, which fits the starts to the end in any case and draws others
-        around them; the ``POLISHED`` lowest at most are polished.
-    budget : Budget, optional
-        Of that search.
+        :func:`moestat.fit.global_search.global_search`, within ``budget``, which fits the starts to the end in any case
+        and draws others around them; the ``POLISHED`` lowest at most are polished.
     box : float, default 5
         Bound on every coordinate; part of the definition of the minimum.
     points_log2, polish_log2 : int, default 14 and 17
-        Binary logarithm of the numbers of points. At d = 8, 2**13 points overfit visibly.
-    keep : float, default 0.01
-        Relative excess of the root mean square up to which a minimum is kept.
+        At d = 8, 2**13 points overfit visibly.
     points : callable, optional
         The points, see :data:`Points`; scrambled Sobol points of [-1, 1]^d if left out.
-    max_iterations : int, default 1000
-    device : {"cpu", "cuda"}
-
-    Returns
-    -------
-    PseudoTruths
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or no start led to a finite loss.
     """
-    _check(model, starts, points_log2, polish_log2, keep)
-    function = _function(target)
+    if starts.ndim != 3 or starts.shape[0] < 1 or starts.shape[-1] != model.atom_size:
+        raise ValueError(f"starts has shape {starts.shape}; it must be (S, N, {model.atom_size}) with S at least 1")
+    if not 1 <= points_log2 <= polish_log2 <= 30:
+        raise ValueError(f"points_log2 is {points_log2} and polish_log2 {polish_log2}; 1 <= first <= second <= 30")
+    if not keep >= 0:
+        raise ValueError(f"keep is {keep}; it must be at least 0")
+    xp = backend(device)
+
+    def function(x: np.ndarray) -> np.ndarray:
+        if callable(target):
+            values: np.ndarray = as_float64(target(x), "target(x)")
+        else:
+            values = target[0].predict(as_float64(target[1], "target[1]"), x)
+        return values
+
     points = points or of_cube(model.d)
     x = points(points_log2, "coarse")
     values = function(x)
     how: dict[str, Any] = {"box": box, "max_iterations": max_iterations}
-    fit = _fitter(model, device, how)
+    data = (xp.asarray(x), xp.asarray(values))
+    record: dict[str, Any] = {}
     if stream is None:
-        coarse = [fit(x, values, start, None) for start in starts]
-        ends, loss = _column(coarse, "theta"), _column(coarse, "loss")
-        most, record = len(starts), {}
+        coarse = from_each(model, *data, starts, **how)
+        ends, loss, most = coarse.theta, coarse.loss, len(starts)
     else:
-        xp = backend(device)
-        data = (xp.asarray(x), xp.asarray(values))
         search = global_search(model, *data, local=starts, known=starts, stream=stream, budget=budget, **how)
         ends, loss, most = search.ends, search.loss, POLISHED
         record = {name: getattr(search, name) for name in ("found", "distinct", "lower_left")}
@@ -158,79 +126,27 @@ def pseudo_truths(
     where = f"on 2^{points_log2} points"
     chosen, dropped = lowest_minima(model, ends, np.sqrt(2.0 * loss), EXPLORE, float(np.std(values)), where)
     dropped += [f"start {k}: not among the {POLISHED} lowest minima {where}" for k in chosen[most:]]
-    polished = _polish(model, function, ends, chosen[:most], dropped, fit, polish_log2, keep, points)
-    return replace(polished, **record)
-
-
-Fitter = Callable[[np.ndarray, np.ndarray, np.ndarray, "tuple[float, ...] | None"], Fit]
-
-
-def _fitter(model: Model, device: Device, how: dict[str, Any]) -> Fitter:
-    def fit(points: np.ndarray, values: np.ndarray, start: np.ndarray, ladder: tuple[float, ...] | None) -> Fit:
-        xp = backend(device)
-        x, y, s = (xp.asarray(v) for v in (points[None], values[None], start[None, None]))
-        return least_squares(model, x, y, s, ladder=ladder, **how)
-
-    return fit
-
-
-def _column(fits: list[Fit], name: str) -> np.ndarray:
-    """Return a field of fits of one data set each."""
-    return np.stack([to_numpy(getattr(fit, name))[0] for fit in fits])
-
-
-def _check(model: Model, starts: np.ndarray, points_log2: int, polish_log2: int, keep: float) -> None:
-    if starts.ndim != 3 or starts.shape[0] < 1 or starts.shape[-1] != model.atom_size:
-        raise ValueError(f"starts has shape {starts.shape}; it must be (S, N, {model.atom_size}) with S at least 1")
-    if not 1 <= points_log2 <= polish_log2 <= 30:
-        raise ValueError(f"points_log2 is {points_log2} and polish_log2 {polish_log2}; 1 <= first <= second <= 30")
-    if not keep >= 0:
-        raise ValueError(f"keep is {keep}; it must be at least 0")
-
-
-def _polish(
-    model: Model,
-    function: Callable[[np.ndarray], np.ndarray],
-    ends: np.ndarray,
-    candidates: list[int],
-    dropped: list[str],
-    fit: Fitter,
-    polish_log2: int,
-    keep: float,
-    points: Points,
-) -> PseudoTruths:
-    """Fit the candidates again on many points and list the different ones that stay close to the best."""
-    x = points(polish_log2, "polish")
+    # the candidates again, on many points
+    x, labels = points(polish_log2, "polish"), np.array(chosen[:most])
     values = function(x)
     scale = float(np.std(values))
     last = (LADDER[-1],) if model.expert == "relu" else None  # earlier rungs would leave the basin
-    polished = [fit(x, values, ends[k], last) for k in candidates]
-    ends, rmse = _column(polished, "theta"), np.sqrt(2.0 * _column(polished, "loss"))
-    labels = np.array(candidates)
-    listed, more = lowest_minima(model, ends, rmse, keep, scale, f"on 2^{polish_log2} points", labels)
+    fit = from_each(model, xp.asarray(x), xp.asarray(values), ends[labels], ladder=last, **how)
+    rmse, where = np.sqrt(2.0 * fit.loss), f"on 2^{polish_log2} points"
+    listed, more = lowest_minima(model, fit.theta, rmse, keep, scale, where, labels)
     x = points(polish_log2, "fresh")
     values = function(x)
-
     names = ("status", "gradient", "decrement", "min_eigenvalue", "box_hits")
-    certificate: dict[str, Any] = {name: _column([polished[k] for k in listed], name) for name in names}
     return PseudoTruths(
-        theta=ends[listed],
+        theta=fit.theta[listed],
         rmse=rmse[listed],
-        fresh_rmse=np.array([np.sqrt(np.mean((model.predict(ends[k], x) - values) ** 2)) for k in listed]),
-        **certificate,
+        fresh_rmse=np.array([np.sqrt(np.mean((model.predict(fit.theta[k], x) - values) ** 2)) for k in listed]),
+        **{name: getattr(fit, name)[listed] for name in names},
         start=labels[listed],
         scale=scale,
         dropped=dropped + more,
+        **record,
     )
-
-
-def _function(
-    target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray],
-) -> Callable[[np.ndarray], np.ndarray]:
-    if callable(target):
-        return lambda x: as_float64(target(x), "target(x)")
-    model, theta = target[0], as_float64(target[1], "target[1]")
-    return lambda x: model.predict(theta, x)
 
 
 def lowest_minima(
@@ -244,25 +160,9 @@ def lowest_minima(
 ) -> tuple[list[int], list[str]]:
     """Return the positions of different minima close to the best, best first, and why the others are not among them.
 
-    Parameters
-    ----------
-    model : Model
-    theta : array (S, N, P)
-        Where the fits ended.
-    rmse : array (S,)
-    share : float
-        Excess over the best, relative to it, up to which a minimum is listed.
-    scale : float
-        Standard deviation of the target.
-    where : str
-        Which points the root mean squares are over, for the reasons.
-    labels : int array (S,), optional
-        Numbers of the starts, for the reasons; 0, 1, ... if not given.
-
-    Raises
-    ------
-    ValueError
-        If no root mean square is finite.
+    ``theta`` (S, N, P) and ``rmse`` (S,) say where the fits ended, ``share`` by how much a minimum may exceed the best,
+    ``scale`` the standard deviation of the target, ``where`` on which points, and ``labels`` how the starts are
+    numbered.
     """
     labels = np.arange(len(rmse)) if labels is None else labels
     order = [int(k) for k in np.argsort(rmse, kind="stable")]
@@ -287,13 +187,10 @@ def lowest_minima(
 
 @takes_float64("theta", "other", finite=True)
 def same_minimum(model: Model, theta: np.ndarray, other: np.ndarray, *, tolerance: float = 1e-2) -> bool:
-    """Return whether two sets of atoms agree up to a permutation and the softmax gauge.
+    """Return whether two sets of atoms (N, P) agree up to a permutation and the softmax gauge.
 
-    Parameters
-    ----------
-    theta, other : array (N, P)
-    tolerance : float, default 1e-2
-        Largest distance of the sets (root of the sum of squares over matched atoms), relative to the norm of ``other``.
+    Their distance (root of the sum of squares over matched atoms) is then at most ``tolerance`` times the norm of
+    ``other``.
     """
     aligned = model.align(theta, other)
     square = np.sum((aligned[:, None] - other[None]) ** 2, axis=-1)
@@ -302,16 +199,7 @@ def same_minimum(model: Model, theta: np.ndarray, other: np.ndarray, *, toleranc
 
 
 def sobol(d: int, log2: int, seed: int, purpose: str) -> np.ndarray:
-    """Return 2**log2 scrambled Sobol points (n, d) of [-1, 1]^d.
-
-    Parameters
-    ----------
-    d : int
-    log2 : int
-    seed : int
-    purpose : str
-        Different purposes are scrambled independently.
-    """
+    """Return 2**log2 scrambled Sobol points (n, d) of [-1, 1]^d; different purposes are scrambled independently."""
     rng = streams.generator(seed, streams.key(points="sobol", d=d, log2=log2), 0, purpose)
     points: np.ndarray = 2.0 * qmc.Sobol(d, scramble=True, seed=rng).random_base2(log2) - 1.0
     return points

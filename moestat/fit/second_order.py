@@ -1,15 +1,12 @@
-r"""Second-order minimisation in a box, many problems at once: the loop, and how a step is judged.
+"""Second-order minimisation in a box, many problems at once: the loop, and how a step is judged.
 
 At its point every problem has a loss, a gradient and a curvature (:class:`Gram`). A :class:`Method` says how near that
-point is to a minimum and proposes a step; the step is cut off at the box, and made where the loss falls by a share of
-what the quadratic model promised for it. Methods differ in what keeps a step short:
-:mod:`moestat.fit.levenberg_marquardt` damps, :mod:`moestat.fit.trust_region` bounds its length. Acceptance and end are
-per member, and a member that has finished leaves the batch, so that no member's numbers depend on the others'.
-
+point is to a minimum and proposes a step, which is cut off at the box and made where the loss falls by a share of what
+the quadratic model promised. :mod:`moestat.fit.levenberg_marquardt` damps the steps, :mod:`moestat.fit.trust_region`
+bounds their length. Acceptance and end are per member, and a member that has finished leaves the batch.
 :mod:`moestat.fit.descent`, which changes its problem on the way, judges and damps its steps by the same functions.
 
-Sources: Bertsekas, "Projected Newton methods for optimization problems with simple constraints" (1982), for the box;
-Nielsen, "Damping parameter in Marquardt's method" (IMM, 1999), for the damping.
+Source of the box: Bertsekas, "Projected Newton methods for optimization problems with simple constraints" (1982).
 """
 
 from __future__ import annotations
@@ -23,25 +20,16 @@ from moestat.fit import active_set
 from moestat.fit.active_set import State
 from moestat.status import Status
 
-SMALLEST_GAIN = 1e-4
-"""Least share of the predicted decrease that a step must achieve (Armijo)."""
+SMALLEST_GAIN = 1e-4  #: Least share of the predicted decrease that a step must achieve (Armijo).
 _RUNNING = -1
 
 
 class Gram(NamedTuple):
-    """What a method needs to know of M problems at one point each.
+    """What a method needs to know of M problems at one point each."""
 
-    Attributes
-    ----------
-    loss : array (M,)
-    gradient : array (M, p)
-        Gradient of ``loss``.
-    gram : array (M, p, p)
-        Curvature of ``loss``: J'J, or any symmetric approximation of the Hessian (it may be indefinite).
-    """
-
-    loss: Array
-    gradient: Array
+    loss: Array  #: (M,)
+    gradient: Array  #: (M, p), gradient of ``loss``.
+    #: (M, p, p), curvature of ``loss``: J'J, or any symmetric approximation of the Hessian (it may be indefinite).
     gram: Array
 
     def finite(self) -> Array:
@@ -70,32 +58,19 @@ members. The loss is non-negative (a half, mean or weighted sum of squares), and
 
 @dataclass(frozen=True)
 class Ends:
-    r"""Where each member of the batch ended, and how near to a stationary point that is.
+    """Where each member of the batch ended, and how near to a stationary point that is."""
 
-    Attributes
-    ----------
-    theta : array (B, p)
-    loss : array (B,)
-    gradient : array (B,)
-        Largest absolute coordinate of the projected gradient (0 where the box holds a coordinate back).
-    decrement : array (B,)
-        :math:`\frac12 g'H^{-1}g` with the curvature H on the free coordinates: by how much a full step is predicted to
-        lower the loss. Infinite where H is not positive definite (for a trust region: semi-definite).
-    iterations : array (B,) int
-        Steps tried; the problem was evaluated once more than that.
-    box_hits : array (B,) int
-        Coordinates that lie on the box.
-    status : array (B,) int
-        A :class:`moestat.status.Status`: CONVERGED; LIMIT; STALLED, when no step that the method would still try
-        lowers the loss; or NOT_FINITE, when the start has no finite loss, gradient and curvature.
-    """
-
-    theta: Array
-    loss: Array
+    theta: Array  #: (B, p)
+    loss: Array  #: (B,)
+    #: (B,), largest absolute coordinate of the projected gradient (0 where the box holds a coordinate back).
     gradient: Array
+    #: (B,), half g'H^-1 g with the curvature H on the free coordinates: by how much a full step is predicted to lower
+    #: the loss. Infinite where H is not positive definite (for a trust region: semi-definite).
     decrement: Array
-    iterations: Array
-    box_hits: Array
+    iterations: Array  #: (B,) int, steps tried; the problem was evaluated once more than that.
+    box_hits: Array  #: (B,) int, coordinates that lie on the box.
+    #: (B,) int, a :class:`moestat.status.Status`: CONVERGED; LIMIT; STALLED, when no step that the method would still
+    #: try lowers the loss; or NOT_FINITE, when the start has no finite loss, gradient and curvature.
     status: Array
 
 
@@ -168,13 +143,7 @@ class _Examined(active_set.Rows):
 def minimise(
     method: Method, problem: Problem, start: Array, lower: Array | float, upper: Array | float, max_iterations: int
 ) -> Ends:
-    """Minimise from B starts (B, p), which are moved into the box (broadcastable to them) if they lie outside.
-
-    Raises
-    ------
-    ValueError
-        If ``start`` is not (B, p), a number is not positive, or the box is empty.
-    """
+    """Minimise from B starts (B, p), which are moved into the box (broadcastable to them) if they lie outside."""
     for name, value in (("tolerance", method.tolerance), ("max_iterations", max_iterations)):
         if not value > 0:
             raise ValueError(f"{name} is {value}; it must be positive")
@@ -254,11 +223,8 @@ def judge(
 ) -> tuple[Array, Array, Array]:
     """Compare by how much steps (M, p) have ``lowered`` the loss with what the quadratic model promised.
 
-    Returns
-    -------
-    predicted, gain, accept : arrays (M,)
-        The promise; the share of it that was kept, 0 for a step that is not ``usable``; and whether that is enough.
-        Changes that are as small as ``noise`` are made by rounding.
+    Returns (M,): the promise; the share of it that was kept, 0 for a step that is not ``usable``; and whether that is
+    enough. Changes that are as small as ``noise`` are made by rounding.
     """
     xp = namespace(moved)
     curved = xp.matmul(curvature, moved[..., None])[..., 0]

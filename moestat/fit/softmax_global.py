@@ -2,11 +2,11 @@
 
 An over-fitted mixture has many maxima. The fit with two experts fewer, at most, has few: the experts of the best point
 that is known are taken out one after the other, each time the one that costs least, and the rest goes up again. Each
-round builds a fit from there: candidates for one more expert are screened
-or cut off from another one (both in :mod:`moestat.fit.softmax_starts`), the best of
-them go up, the best distinct fits get another one or each other's, and when the number is full each expert is exchanged
-once. A round knows nothing of the best point but that base, so that coming to it again says something: the search ends
-when enough rounds have. Experts are exchanged in the best point as well where a round has ended below it.
+round builds a fit from there: candidates for one more expert are screened or cut off from another one (both in
+:mod:`moestat.fit.softmax_starts`), the best of them go up, the best distinct fits get another one or each other's, and
+when the number is full each expert is exchanged once. A round knows nothing of the best point but that base, so that
+coming to it again says something: the search ends when enough rounds have. Experts are exchanged in the best point as
+well where a round has ended below it.
 """
 
 from __future__ import annotations
@@ -19,44 +19,26 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit.contest import distinct
-from moestat.fit.likelihood import LikelihoodFit
+from moestat.fit.likelihood import LikelihoodFit, distinct
 from moestat.fit.search_starts import without_one
 from moestat.fit.softmax_mle import maximum_likelihood, rough_maxima
 from moestat.fit.softmax_starts import cut_starts, inserted_starts
 
-ROUNDS = 8
-"""At most."""
-
-AGAIN = 0.1
-"""Log-likelihood units within which two rounds have come to the same point."""
-
-ENOUGH = 4
-"""The search ends when so many rounds have come to the best point."""
-
-SURE = 2
-"""A point that fewer rounds have come to was not found again: it may not be the maximum."""
-
-DEPTH = 2
-"""Experts that a round inserts, at most."""
-
+ROUNDS = 8  #: At most.
+AGAIN = 0.1  #: Log-likelihood units within which two rounds have come to the same point.
+ENOUGH = 4  #: The search ends when so many rounds have come to the best point.
+SURE = 2  #: A point that fewer rounds have come to was not found again: it may not be the maximum.
+DEPTH = 2  #: Experts that a round inserts, at most.
 INSERTED, EXCHANGED = (512, 8), (192, 4)
 """Candidates tried and starts kept for a fit that gets another expert: on the way up, and in place of another one."""
 
-CUTS = 4
-"""Starts in which one of its experts is cut in two, for every fit that gets another expert."""
-
-FAR = 8
-"""Starts of a data set that go further than a few steps: where a cut leads shows late."""
-
+CUTS = 4  #: Starts in which one of its experts is cut in two, for every fit that gets another expert.
+FAR = 8  #: Starts of a data set that go further than a few steps: where a cut leads shows late.
 MANY = 1000
 """Samples from which on fewer candidates are tried, by the square root: the likelihood has fewer small maxima."""
 
-WIDTH = 4
-"""Distinct fits that get another expert."""
-
-PAIRED = 8
-"""Distinct fits with the first new expert that are put together, two by two."""
+WIDTH = 4  #: Distinct fits that get another expert.
+PAIRED = 8  #: Distinct fits with the first new expert that are put together, two by two.
 
 
 @takes_float64("x", "y", "starts", "truth")
@@ -74,29 +56,9 @@ def global_maximum(
 ) -> LikelihoodFit:
     """Fit softmax-gated Gaussian mixtures of experts, and search until the best point has been found again.
 
-    Parameters
-    ----------
-    x : array (B, n, 1)
-    y : array (B, n)
-    starts : array (B, S, N, 5)
-    truth, box, variances, kept
-        See :func:`moestat.fit.softmax_mle.maximum_likelihood`.
-    rounds : int
-        Most rounds of insertion, for fits of three experts or more.
-    enough : int
-        No further round for a data set of which so many have ended at the best point.
-
-    Returns
-    -------
-    LikelihoodFit
-        Of each data set the fit with the highest likelihood; ``start`` and ``start_log_likelihood`` are those of the
-        starts.
-
-    Raises
-    ------
-    ValueError
-        As :func:`moestat.fit.softmax_mle.maximum_likelihood` and
-        :func:`moestat.fit.softmax_starts.inserted_starts`.
+    Arguments are those of :func:`moestat.fit.softmax_mle.maximum_likelihood`, for x (B, n, 1), and: at most ``rounds``
+    of insertion, for fits of three experts or more, and no further one for a data set of which ``enough`` have ended at
+    the best point. In the result ``start`` and ``start_log_likelihood`` are those of the starts.
     """
     how: dict[str, Any] = {"box": box, "variances": variances}
     first = maximum_likelihood(x, y, starts, truth=truth, kept=kept, **how)
@@ -110,7 +72,7 @@ def global_maximum(
         going = np.nonzero(there < enough)[0]
         if not len(going):
             break
-        inputs, responses = xp.take(x, xp.asarray(going), axis=0), xp.take(y, xp.asarray(going), axis=0)
+        inputs, responses = (xp.take(part, xp.asarray(going), axis=0) for part in (x, y))
         found, reached = _round(inputs, responses, base[going], atoms, number, how)
         above = reached - height[going]
         there[going] = np.where(above > AGAIN, 1, there[going] + (above >= -AGAIN))
@@ -118,8 +80,7 @@ def global_maximum(
         theta[up], height[up] = found[above > 0], reached[above > 0]
         lower = going[above < -AGAIN]
         if len(lower):
-            rows = xp.asarray(lower)
-            inputs, responses = xp.take(x, rows, axis=0), xp.take(y, rows, axis=0)
+            inputs, responses = (xp.take(part, xp.asarray(lower), axis=0) for part in (x, y))
             theta[lower], reached = _exchanged(inputs, responses, theta[lower], height[lower], number, how)
             there[lower] = np.where(reached > height[lower] + AGAIN, 0, there[lower])
             height[lower] = reached
@@ -202,9 +163,8 @@ def _inserted(
 
 def _best(found: np.ndarray, loss: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the best distinct points (B most, N, 5) and whose they are; where there are fewer, some twice."""
-    rows = [_distinct(of_one, most) for of_one in loss]
     owner = np.repeat(np.arange(len(loss)), most)
-    return found[owner, np.concatenate(rows)], owner
+    return found[owner, np.concatenate([_distinct(of_one, most) for of_one in loss])], owner
 
 
 def _distinct(loss: np.ndarray, most: int) -> np.ndarray:

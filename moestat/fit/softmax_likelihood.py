@@ -23,32 +23,23 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from moestat.arrays import Array, namespace
+from moestat.fit.likelihood import Space
 from moestat.fit.second_order import Gram
 from moestat.models.blocks import member_blocks, row_blocks, summed
 from moestat.models.gates import score_features
 from moestat.models.gaussian import LOG_2PI
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
-ROWS = 4096
-"""Samples per chunk. Fixed, so that no result depends on how many fits are computed together."""
+ROWS = 4096  #: Samples per chunk. Fixed, so that no result depends on how many fits are computed together.
 
 
 @dataclass(frozen=True)
 class Data:
-    """Samples of B replicates in the layout of the kernels, cut into chunks.
+    """Samples of B replicates in the layout of the kernels, cut into chunks."""
 
-    Attributes
-    ----------
-    z : tuple of arrays (B, D, R)
-        Features (1, x), D = d + 1.
-    y : tuple of arrays (B, R)
-    n : int
-        Number of samples of a replicate.
-    """
-
-    z: tuple[Array, ...]
-    y: tuple[Array, ...]
-    n: int
+    z: tuple[Array, ...]  #: tuple of arrays (B, D, R), features (1, x), D = d + 1.
+    y: tuple[Array, ...]  #: tuple of arrays (B, R)
+    n: int  #: Number of samples of a replicate.
 
     def chunks(self, replicate: Array) -> Iterator[tuple[Array, Array]]:
         """Hand out the features (M, D, R) and responses (M, R) of the given replicates (M,), chunk by chunk."""
@@ -73,13 +64,8 @@ class Data:
 def prepare(x: Array, y: Array, *, thin: int = 1, single: bool = False) -> Data:
     """Return the kernels' layout of inputs (B, n, d) and responses (B, n).
 
-    Parameters
-    ----------
-    x, y : arrays
-    thin : int, default 1
-        Keep every so many-th sample only, a subsample that keeps the law of x, on an even grid too.
-    single : bool, default False
-        Compute with this data in float32, sums excepted: for the way to a point that is then solved in float64.
+    With ``thin`` only every so many-th sample is kept, which keeps the law of x, on an even grid too. With ``single``
+    all but sums is computed in float32: for the way to a point that is then solved in float64.
     """
     xp = namespace(x, y)
     if thin > 1:
@@ -98,7 +84,7 @@ def pack(theta: Array) -> Array:
     xp = namespace(theta)
     model = SoftmaxGaussian((theta.shape[-1] - 3) // 2)
     batch, atoms = theta.shape[:-2], theta.shape[-2]
-    gate = model.anchored(theta)[..., :-1, model.gate]
+    gate = theta[..., :-1, model.gate] - theta[..., -1:, model.gate]
     mean = xp.concat([theta[..., model.beta], theta[..., model.a]], axis=-1)
     linear = xp.matrix_transpose(xp.concat([gate, mean], axis=-2))
     variance = xp.reshape(theta[..., model.variance], (*batch, atoms))
@@ -128,6 +114,14 @@ def join(gate: Array, mean: Array, log_variance: Array) -> Array:
     xp = namespace(mean)
     linear = xp.matrix_transpose(xp.concat([gate, mean], axis=-2))
     return xp.concat([xp.reshape(linear, (*mean.shape[:-2], -1)), log_variance], axis=-1)
+
+
+def space_of(free: Array, atoms: int, box: float, variances: tuple[float, float]) -> Space:
+    """Return the parameter space of free coordinates (..., p): a box for gates and means, bounds for the variances."""
+    xp = namespace(free)
+    linear = xp.full(free.shape[-1] - atoms, float(box), dtype=free.dtype)
+    low, high = (xp.full(atoms, math.log(v), dtype=free.dtype) for v in variances)
+    return Space(xp.concat([-linear, low]), xp.concat([linear, high]), variances)
 
 
 class Posterior(NamedTuple):
@@ -268,8 +262,10 @@ def _assemble(xp: Any, sums: tuple[Array, ...], precision: Array, size: int) -> 
     cross = cross + xp.permute_dims(cross, (0, 3, 4, 1, 2))
     own = spread(outer(gate), to_gate[:last, :], to_gate[:last, :])
     own = own + spread(outer(rq) * (2.0 * precision)[..., None, None], to_mean, to_mean) + cross
+    # gate blocks with zeros for the means
     pp = xp.reshape(pp, (members, size, last, size, last))
-    own = own + _padded(xp, pp, atoms)
+    pp = xp.concat([pp, xp.zeros((members, size, last, size, atoms), dtype=pp.dtype)], axis=4)
+    own = own + xp.concat([pp, xp.zeros((members, size, atoms, size, width), dtype=pp.dtype)], axis=2)
     own = xp.reshape(own, (members, size * width, size * width))
 
     # linear coordinates against log variances (M, D, 2N-1, N)
@@ -281,12 +277,3 @@ def _assemble(xp: Any, sums: tuple[Array, ...], precision: Array, size: int) -> 
         [xp.concat([own, mixed], axis=-1), xp.concat([xp.matrix_transpose(mixed), variances], axis=-1)], axis=-2
     )
     return gradient, hessian - tt
-
-
-def _padded(xp: Any, pp: Array, atoms: int) -> Array:
-    """Return gate blocks (M, D, N-1, D, N-1) with zeros for the means, (M, D, 2N-1, D, 2N-1)."""
-    members, size, last = pp.shape[:3]
-    right = xp.zeros((members, size, last, size, atoms), dtype=pp.dtype)
-    pp = xp.concat([pp, right], axis=4)
-    below = xp.zeros((members, size, atoms, size, pp.shape[4]), dtype=pp.dtype)
-    return xp.concat([pp, below], axis=2)

@@ -12,38 +12,26 @@ a box; the theory assumes a compact parameter space as well.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit.contest import Pool, Space, distinct
 from moestat.fit.em import em
-from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
+from moestat.fit.likelihood import LikelihoodFit, Pool, Space, check_problem, check_settings, distinct
 from moestat.fit.second_order import Ends
-from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
+from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, space_of, unpack
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 RATIO, RUNGS = 4, 3
 """Each rung of the ladder has so many times the samples of the one before; and there are at most so many rungs."""
 
-KEPT = 2
-"""Most points per replicate that go on to the next rung, when nothing else is said."""
-
+KEPT = 2  #: Most points per replicate that go on to the next rung, when nothing else is said.
 _ROUGH = 0.05  # log-likelihood units to which the lower rungs are solved
 _ROUGH_STEPS = 100
 _FEW_STEPS = 5  # from each start, before the best distinct points go on
-
-
-@dataclass(frozen=True)
-class _Space(Space):
-    """The parameter space in free coordinates, and how hard to try."""
-
-    atoms: int
-    max_iterations: int
 
 
 @takes_float64("x", "y", "starts", "truth")
@@ -60,179 +48,97 @@ def maximum_likelihood(
     max_iterations: int = 300,
     kept: int = KEPT,
 ) -> LikelihoodFit:
-    """Fit softmax-gated Gaussian mixtures of experts.
+    """Fit softmax-gated Gaussian mixtures of experts; the gate of the last atom comes back as zero.
 
     Parameters
     ----------
-    x : array (B, n, d)
-    y : array (B, n)
+    x, y : arrays (B, n, d), (B, n)
     starts : array (B, S, N, P)
         Atoms ``[c, b, a, beta, v]``, see :class:`moestat.models.softmax_gaussian.SoftmaxGaussian`.
     truth : array (N*, P), optional
         For the gain; no start may be equal to it.
-    box : float, default 100
-        Bound on the absolute value of gate and mean coordinates; gates are measured against the last atom's.
-    variances : (float, float), default (1e-2, 1e2)
-        Bounds on the variances.
-    em_steps : int, default 5
+    box, variances : float, (float, float)
+        Bounds on the absolute value of gate (against the last atom's) and mean coordinates, and on the variances.
+    em_steps : int
         EM steps from each start, on the lowest rung, after which Newton's method takes over.
-    coarsest : int, default 2000
+    coarsest : int
         Fewest samples on the lowest rung.
-    max_iterations : int, default 300
+    max_iterations : int
         Newton steps per rung.
-    kept : int, default 2
+    kept : int
         Most distinct points per replicate that go on to the next rung.
-
-    Returns
-    -------
-    LikelihoodFit
-        With the gate of the last atom at zero.
-
-    Raises
-    ------
-    ValueError
-        See :func:`moestat.fit.likelihood.check_problem`; also if the bounds of the variances are not
-        0 < lower < upper, or another setting is out of range.
     """
     model = SoftmaxGaussian(x.shape[-1])
-    replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
-    check_variances(variances)
-    if em_steps < 0:
-        raise ValueError(f"em_steps is {em_steps}; it must not be negative")
-    for name, value in (("coarsest", coarsest), ("max_iterations", max_iterations), ("kept", kept)):
-        if value < 1:
-            raise ValueError(f"{name} is {value}; it must be at least 1")
+    replicates, n, count, atoms = check_problem(model, x, y, starts, truth, variances)
+    check_settings(0, em_steps=em_steps)
+    check_settings(1, coarsest=coarsest, max_iterations=max_iterations, kept=kept)
     xp = namespace(x, y, starts)
     free = xp.reshape(pack(starts), (replicates * count, -1))
-    space = _space(free, atoms, box, variances, max_iterations)
-    ladder = _ladder(n, coarsest)
-    data = prepare(x, y, thin=ladder[0], single=True)
-    pool = _after_em(data, space.clip(free), replicates, em_steps, space)
-    for thin in ladder[:-1]:
-        data = data if thin == ladder[0] else prepare(x, y, thin=thin, single=True)
-        pool = _distinct(_rough(data, pool, space), data.n, kept)
-    data = data if len(ladder) == 1 else prepare(x, y, single=True)
-    pool = _rough(data, pool, space)
-    best, end = _newton(prepare(x, y), pool.take(pool.best()), space)
-    return _report(pool, best, end, model, x, y, truth, count, space)
-
-
-@takes_float64("x", "y", "starts")
-def rough_maxima(
-    x: Array,
-    y: Array,
-    starts: Array,
-    *,
-    box: float,
-    variances: tuple[float, float],
-    kept: int,
-) -> tuple[Array, Array]:
-    """Go up from every start on all samples in float32: a few steps, and from the best distinct points to the maximum.
-
-    Parameters
-    ----------
-    x, y, starts, box, variances
-        See :func:`maximum_likelihood`.
-    kept : int
-        Most points of a replicate that go further than a few steps.
-
-    Returns
-    -------
-    theta : array (B, S, N, P)
-    log_likelihood : array (B, S)
-        Minus infinity where a start came to nothing.
-    """
-    xp = namespace(x, y, starts)
-    replicates, count, atoms, _ = starts.shape
-    free = xp.reshape(pack(starts), (replicates * count, -1))
-    space = _space(free, atoms, box, variances, _ROUGH_STEPS)
-    data = prepare(x, y, single=True)
+    space = space_of(free, atoms, box, variances)
     pool = Pool.of(space.clip(free), replicates)
-    few = _newton(data, pool, replace(space, max_iterations=_FEW_STEPS), _ROUGH / data.n, 1e-8)[0]
-    # those that lead, and are not where another one is, go on
-    going = distinct(few.owner, few.loss, data.n, kept)[0]
-    far = _rough(data, few.take(going), space)
-    theta, loss = np.array(to_numpy(unpack(few.free, atoms))), few.loss.copy()
-    theta[going], loss[going] = to_numpy(unpack(far.free, atoms)), far.loss
-    log_likelihood = np.reshape(space.log_likelihood(loss, data.n), (replicates, count))
-    return xp.asarray(np.reshape(theta, starts.shape)), xp.asarray(log_likelihood)
-
-
-def _ladder(n: int, coarsest: int) -> list[int]:
-    """Return how many samples there are for each one used, rung by rung; the last is 1."""
-    thin = [1]
-    while n // (thin[0] * RATIO) >= coarsest and len(thin) < RUNGS:
-        thin.insert(0, thin[0] * RATIO)
-    return thin
-
-
-def _space(free: Array, atoms: int, box: float, variances: tuple[float, float], max_iterations: int) -> _Space:
-    xp = namespace(free)
-    linear = xp.full(free.shape[-1] - atoms, float(box), dtype=free.dtype)
-    low, high = (xp.full(atoms, math.log(v), dtype=free.dtype) for v in variances)
-    return _Space(xp.concat([-linear, low]), xp.concat([linear, high]), variances, atoms, max_iterations)
-
-
-def _after_em(data: Data, free: Array, replicates: int, steps: int, space: _Space) -> Pool:
-    """Return where EM is after so many steps."""
-    xp = namespace(free)
-    if steps:
-        owner = xp.asarray(Pool.of(free, replicates).owner)
-        how: dict[str, Any] = {"tolerance": 0.0, "max_iterations": steps, "inner": 1}
-        run = em(data, free, owner, space.atoms, bounds=space.variances, **how)
-        # EM may lose an expert altogether; Newton then goes on from where it was
-        fine = xp.all(xp.isfinite(run.free), axis=-1)
-        free = space.clip(xp.where(fine[:, None], run.free, free))
-    return Pool.of(free, replicates, steps)
-
-
-def _rough(data: Data, pool: Pool, space: _Space) -> Pool:
-    """Solve in float32, as far as that goes."""
-    rough = replace(space, max_iterations=min(space.max_iterations, _ROUGH_STEPS))
-    return _newton(data, pool, rough, _ROUGH / data.n, 1e-8)[0]
-
-
-def _distinct(pool: Pool, n: int, kept: int) -> Pool:
-    """Return the best distinct points of each replicate."""
-    return pool.take(distinct(pool.owner, pool.loss, n, kept)[0])
-
-
-def _newton(
-    data: Data, pool: Pool, space: _Space, tolerance: float = 1e-13, rounding: float = 1e-15
-) -> tuple[Pool, Ends]:
-    owner = namespace(pool.free).asarray(pool.owner)
-    problem = negative_log_likelihood(data, owner, space.atoms, space.variances[0])
-    return pool.climbed(problem, space, tolerance, space.max_iterations, rounding)
-
-
-def _report(
-    pool: Pool,
-    best: Pool,
-    end: Ends,
-    model: SoftmaxGaussian,
-    x: Array,
-    y: Array,
-    truth: Array | None,
-    count: int,
-    space: _Space,
-) -> LikelihoodFit:
-    """Put the result together from all points that reached the last rung, and the best of them, solved to the end."""
-    xp = namespace(x)
-    replicates, n = y.shape
+    ladder = [RATIO**k for k in reversed(range(RUNGS)) if k == 0 or n // RATIO**k >= coarsest]
+    for thin in ladder:  # so many samples for each one used
+        data = prepare(x, y, thin=thin, single=True)
+        if thin == ladder[0]:
+            pool = _after_em(data, pool, space, atoms, em_steps)
+        pool = _climbed(data, pool, space, atoms, min(max_iterations, _ROUGH_STEPS))[0]
+        if thin > 1:
+            pool = pool.take(distinct(pool.owner, pool.loss, data.n, kept)[0])
+    best, end = _climbed(prepare(x, y), pool.take(pool.best()), space, atoms, max_iterations, 1e-13, 1e-15)
     table = np.full((replicates, count), np.nan)
     for points in (pool, best):
         np.fmax.at(table, (points.owner, points.start), space.log_likelihood(points.loss, n))
-    log_likelihood = xp.asarray(space.log_likelihood(best.loss, n))
-    gain = gain_over_truth(model, truth, x, y, log_likelihood)
-    return LikelihoodFit(
-        theta=unpack(best.free, space.atoms),
-        log_likelihood=log_likelihood,
-        gain=gain,
+    return LikelihoodFit.of(
+        *(model, truth, x, y, xp.asarray(space.log_likelihood(best.loss, n)), end.status),
+        theta=unpack(best.free, atoms),
         gradient=end.gradient,
         decrement=n * end.decrement,
         iterations=xp.asarray(best.iterations),
         box_hits=end.box_hits,
         start=xp.asarray(best.start),
         start_log_likelihood=xp.asarray(table),
-        status=judge(end.status, gain),
     )
+
+
+@takes_float64("x", "y", "starts")
+def rough_maxima(
+    x: Array, y: Array, starts: Array, *, box: float, variances: tuple[float, float], kept: int
+) -> tuple[Array, Array]:
+    """Go up from every start on all samples in float32: a few steps, and from the best distinct points to the maximum.
+
+    At most ``kept`` points of a replicate go further than a few steps. Returns theta (B, S, N, P) and log-likelihoods
+    (B, S), minus infinity where a start came to nothing.
+    """
+    xp = namespace(x, y, starts)
+    replicates, count, atoms, _ = starts.shape
+    free = xp.reshape(pack(starts), (replicates * count, -1))
+    space = space_of(free, atoms, box, variances)
+    data = prepare(x, y, single=True)
+    few = _climbed(data, Pool.of(space.clip(free), replicates), space, atoms, _FEW_STEPS)[0]
+    # those that lead, and are not where another one is, go on
+    going = distinct(few.owner, few.loss, data.n, kept)[0]
+    far = _climbed(data, few.take(going), space, atoms, _ROUGH_STEPS)[0]
+    theta, loss = np.array(to_numpy(unpack(few.free, atoms))), few.loss.copy()
+    theta[going], loss[going] = to_numpy(unpack(far.free, atoms)), far.loss
+    log_likelihood = np.reshape(space.log_likelihood(loss, data.n), (replicates, count))
+    return xp.asarray(np.reshape(theta, starts.shape)), xp.asarray(log_likelihood)
+
+
+def _after_em(data: Data, pool: Pool, space: Space, atoms: int, steps: int) -> Pool:
+    """Return where EM is after so many steps; it may lose an expert altogether, and then leaves a point alone."""
+    xp = namespace(pool.free)
+    if not steps:
+        return pool
+    how: dict[str, Any] = {"tolerance": 0.0, "max_iterations": steps, "inner": 1, "bounds": space.variances}
+    run = em(data, pool.free, xp.asarray(pool.owner), atoms, **how)
+    fine = xp.all(xp.isfinite(run.free), axis=-1)
+    free = space.clip(xp.where(fine[:, None], run.free, pool.free))
+    return replace(pool, free=free, iterations=pool.iterations + steps)
+
+
+def _climbed(
+    data: Data, pool: Pool, space: Space, atoms: int, steps: int, tolerance: float | None = None, rounding: float = 1e-8
+) -> tuple[Pool, Ends]:
+    """Go up by at most so many steps of Newton's method, by default as far as that goes in float32."""
+    problem = negative_log_likelihood(data, namespace(pool.free).asarray(pool.owner), atoms, space.variances[0])
+    return pool.climbed(problem, space, tolerance or _ROUGH / data.n, steps, rounding)

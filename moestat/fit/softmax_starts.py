@@ -1,20 +1,17 @@
-"""New starts for over-fitted mixtures of experts with softmax gates: experts put in, or cut in two.
+"""New starts for over-fitted mixtures of experts with softmax gates, for one-dimensional inputs.
 
 The likelihood of a mixture with more experts than the truth has many maxima, which differ in what the spare expert
 fits. Two ways lead from a point that is known to others:
 
-*Insert* (:func:`inserted_starts`, one-dimensional inputs): splits of experts that are there rarely come near the few
-samples that a spare expert fits. Here hundreds of candidates for one more expert are tried, each a line through two
-samples of which the others fit one badly, or near another expert's line, with a variance, a slope of its gate and a few
-heights of it. Their likelihoods need one pass over the samples and no derivative. The best of them go up by EM in the
-new expert alone, the others held, since a line through two samples says little of the height that it leads to; the best
-few that differ are starts. Source: greedy insertion as in Verbeek, Vlassis, Kröse, "Efficient greedy learning of
-Gaussian mixture models" (Neural Computation, 2003), here with softmax gates.
+*Insert* (:func:`inserted_starts`): splits rarely come near the few samples that a spare expert fits. Hundreds of
+candidates for one more expert are tried, each a line through two samples of which the others fit one badly, or near
+another expert's line, with a variance, a slope of its gate and a few heights of it. The best of them go up by EM in the
+new expert alone; the best few that differ are starts. Source: greedy insertion as in Verbeek, Vlassis, Kröse,
+"Efficient greedy learning of Gaussian mixture models" (Neural Computation, 2003), here with softmax gates.
 
-*Cut* (:func:`cut_starts`, one-dimensional inputs): an expert that is cut at one input is a maximum of its own for
-nearly every input, as a steep gate moves past a sample only downhill; and of most of them no step of EM and no
-candidate comes near, since both halves have nearly the line of the whole. But for a cut with the gate's steepest slope
-the two best lines are weighted regressions, so that all cuts of an expert are tried in one pass over sums of moments.
+*Cut* (:func:`cut_starts`): an expert that is cut at one input is a maximum of its own for nearly every input, which no
+step of EM and no candidate comes near, since both halves have nearly the line of the whole. With the gate's steepest
+slope the two best lines are weighted regressions, so that all cuts are tried in one pass over sums of moments.
 """
 
 from __future__ import annotations
@@ -27,8 +24,7 @@ from scipy.special import logsumexp, softmax
 
 from moestat.doors import takes_float64
 
-POLISHED = ((4, 4), (10, 10))
-"""One of so many candidates goes up by so many EM steps; of these, fewer by more."""
+POLISHED = ((4, 4), (10, 10))  #: One of so many candidates goes up by so many EM steps; of these, fewer by more.
 
 # of inserted experts
 _HEIGHTS = (-4.0, -2.0, -0.5, 1.0)  # log-odds of the new expert at the sample it goes through
@@ -49,42 +45,13 @@ _APART = 0.04  # of the samples, between two cuts of an expert that are kept
 
 @takes_float64("x", "y", "theta", finite=True)
 def inserted_starts(
-    x: np.ndarray,
-    y: np.ndarray,
-    theta: np.ndarray,
-    *,
-    box: float,
-    variances: tuple[float, float],
-    number: int = 0,
-    candidates: int,
-    keep: int,
-) -> np.ndarray:
-    """Return the starts in which each measure has one more component.
+    x: np.ndarray, y: np.ndarray, theta: np.ndarray, *, box: float, variances: tuple[float, float], number: int = 0,
+    candidates: int, keep: int,
+) -> np.ndarray:  # fmt: skip
+    """Return the starts (B, keep, N + 1, 5) in which each of the fits (B, N, 5) has one more component, the best first.
 
-    Parameters
-    ----------
-    x : array (B, n, 1)
-    y : array (B, n)
-    theta : array (B, N, 5)
-        Fits, atoms ``[c, b, a, beta, v]``.
-    box : float
-        Bound on gate and mean coordinates.
-    variances : (float, float)
-        Bounds on the variances.
-    number : int
-        Of the round; each has candidates of its own, the same for every measure.
-    candidates, keep : int
-        Tried, and kept, per measure.
-
-    Returns
-    -------
-    array (B, keep, N + 1, 5)
-        The new component is the last one; the best is first.
-
-    Raises
-    ------
-    ValueError
-        If the inputs have more than one dimension.
+    It is the last one. ``candidates`` are tried and ``keep`` kept per measure; each round, by its ``number``, has
+    candidates of its own, the same for every measure.
     """
     _one_dimensional(x, "screening draws lines, for one-dimensional inputs")
     out = []
@@ -219,34 +186,11 @@ class _Screen:
 
 @takes_float64("x", "y", "theta")
 def cut_starts(
-    x: np.ndarray,
-    y: np.ndarray,
-    theta: np.ndarray,
-    *,
-    box: float,
-    variances: tuple[float, float],
-    keep: int,
+    x: np.ndarray, y: np.ndarray, theta: np.ndarray, *, box: float, variances: tuple[float, float], keep: int
 ) -> np.ndarray:
-    """Return the starts in which an expert of a measure is cut in two.
+    """Return the starts (B, keep, N + 1, 5) in which an expert of a fit (B, N, 5) is cut in two, the best first.
 
-    Parameters
-    ----------
-    x, y, theta, variances
-        As in :func:`inserted_starts`.
-    box : float
-        Bound on gate and mean coordinates; the gates of the two halves differ in slope by three quarters of it.
-    keep : int
-        Cuts of each measure, the best first.
-
-    Returns
-    -------
-    array (B, keep, N + 1, 5)
-        The new component is the last one.
-
-    Raises
-    ------
-    ValueError
-        If the inputs have more than one dimension.
+    The gates of the two halves differ in slope by three quarters of the box.
     """
     _one_dimensional(x, "an expert is cut at one input, of one dimension")
     return np.stack([_cuts(*of_one, box, variances, keep) for of_one in zip(x[..., 0], y, theta, strict=True)])

@@ -38,19 +38,8 @@ def trust_region(
 ) -> Ends:
     """Minimise B independent functions from ``start`` (B, p) in a box that is broadcast to it.
 
-    Parameters
-    ----------
-    problem : callable
-        See :data:`moestat.fit.second_order.Problem`; ``gram`` is the exact Hessian and may be indefinite.
-    tolerance : float, default 1e-13
-        A member has converged when its decrement is at most this, on the scale of the loss.
-    rounding : float, default 1e-15
-        Relative error of the loss: changes below it cannot be judged.
-
-    Raises
-    ------
-    ValueError
-        If ``start`` is not (B, p), an option is not positive, or the box is empty.
+    The problem's ``gram`` is the exact Hessian and may be indefinite. A member has converged when its decrement is at
+    most ``tolerance``, on the scale of the loss; changes of it below the relative error ``rounding`` cannot be judged.
     """
     return minimise(_Bounded(tolerance, rounding), problem, start, lower, upper, max_iterations)
 

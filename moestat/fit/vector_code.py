@@ -16,8 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-UNROLL = 2
-"""Vectors per step of the loop."""
+UNROLL = 2  #: Vectors per step of the loop.
 
 
 def blocking(width: int) -> tuple[int, int]:
@@ -137,8 +136,7 @@ def add_block(typing: Any, left: Any, i: Any, right: Any, j: Any, sums: Any, at:
     return types.void(left, types.intp, right, types.intp, sums, types.intp, types.intp, width), codegen
 
 
-STRIP = 4
-"""Vectors of samples that :func:`combine_strip` works on at a time."""
+STRIP = 4  #: Vectors of samples that :func:`combine_strip` works on at a time.
 
 
 @intrinsic  # type: ignore[untyped-decorator]

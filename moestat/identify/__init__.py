@@ -1,8 +1,7 @@
 """A numerical check of the identifiability of an expert, and the differential equations that break it."""
 
 from moestat.identify.check import identify
-from moestat.identify.relations import Relation
-from moestat.identify.result import Family, Identification
+from moestat.identify.relations import Family, Identification, Relation
 from moestat.identify.table import table
 
 __all__ = ["Family", "Identification", "Relation", "identify", "table"]

@@ -2,28 +2,26 @@ r"""The numerical identifiability check of an expert under a sigmoid gate.
 
 The theory asks whether derivatives of :math:`F = \sigma(x'Ax + b'x + c) E(x, \eta)` are linearly independent functions
 of x (see :mod:`moestat.identify.families`). They are evaluated at many points and at parameters drawn at random; an
-exact dependency shows as a singular value at rounding level, many orders below the others, and its null vector is a
-partial differential equation of F. The best conditioned of several draws counts, because independence at one set of
-parameters is independence at almost all of them. Analytic functions are independent on the cube if and only if they
-are on any larger one, where the numbers are better conditioned; piecewise experts have their kinks inside the cube.
+exact dependency shows as a singular value at rounding level, and its null vector is a partial differential equation of
+F. The best conditioned of several draws counts, because independence at one set of parameters is independence at almost
+all of them. The points fill a cube larger than [-1, 1]^d, on which analytic functions are independent if and only if
+they are on that one, and where the numbers are better conditioned; the kinks of piecewise experts lie inside.
 
 What the definitions leave to the reader is reported, not decided in silence.
 
-* *Which relations do harm.* Some functions of Definition 1 coincide for every expert: at (A, b) = 0 the derivative in A
-  and the second one in b are proportional, F_A(0) ~ F_{b b}(0), which is the first equation of (8); for
-  every phi(a'x + beta), F_{b beta}(0) ~ F_a(0), the third. Printed literally, nothing is strongly identifiable under
-  the fully quadratic score. A relation does harm when its second-order part is positive semidefinite (see
-  :mod:`moestat.identify.positivity`): the first does (two atoms with b = t and -t and A of order t^2 change f by
-  t^3 only, whatever the expert, so no n^(-1/4) for b follows), the second does not. The verdict "strong" means that
-  no harmful relation exists; ``strong_but_for_gate`` says whether the gate's own relations are the only ones.
-* *Generic or any distinct parameters.* The verdict is at generic parameters. ``configurations`` holds special ones
-  that the printed "any distinct parameters" includes: opposite gates with one expert break independence for every
-  expert, since sigmoid(s) + sigmoid(-s) = 1; one gate with colinear experts breaks it for ReLU and linear experts,
-  which then split exactly. Where one fails, the population minimiser of an over-specified fit may be a continuum.
+* *Which relations do harm.* Some functions of Definition 1 coincide for every expert: F_A(0) ~ F_{b b}(0), the first
+  equation of (8), and for every phi(a'x + beta) F_{b beta}(0) ~ F_a(0), the third. Printed literally, nothing is
+  strongly identifiable under the fully quadratic score. A relation does harm when its second-order part is positive
+  semidefinite (:func:`moestat.identify.evaluate.distance_to_harm`): the first does (two atoms with b = t and -t and A
+  of order t^2 change f by t^3 only, whatever the expert, so no n^(-1/4) for b follows), the second does not. The
+  verdict "strong" means that no harmful relation exists; ``strong_but_for_gate`` whether the gate's own are all.
+* *Generic or any distinct parameters.* The verdict is at generic parameters. ``configurations`` holds special ones that
+  the printed "any distinct parameters" includes: opposite gates with one expert break independence for every expert,
+  since sigmoid(s) + sigmoid(-s) = 1; one gate with colinear experts breaks it for ReLU and linear experts, which then
+  split exactly.
 * *Order zero.* The proof of Theorem 1 needs E itself, the weight error, among the functions, so it is included;
   Definition 1 lists the orders 1 and 2 alone (``order_zero``). With it an expert that has Euler's identity
-  eta'E_eta = p E (ReLU, polynomials, anything with an outer scale) has a harmful relation: the weight is traded against
-  the length of eta. GELU has a harmless one, as it solves h^2 phi'' + (h^3 - 2h) phi' + (2 - h^2) phi = 0.
+  eta'E_eta = p E (ReLU, polynomials, anything with an outer scale) has a harmful relation.
 
 Hence some verdicts differ from the examples in "sigmoid-attention", section 4; the relations say why.
 """
@@ -39,7 +37,7 @@ from moestat.identify.derivatives import NAMES, Function, Parametric
 from moestat.identify.derivatives import numerical as numerical_expert
 from moestat.identify.derivatives import two_layer as two_layer_expert
 from moestat.identify.evaluate import Evaluator, Placement
-from moestat.identify.result import HARM, Identification
+from moestat.identify.relations import HARM, Identification
 
 _GENERIC = (Placement(), Placement(gate=1, eta=1))
 _SPECIAL = {
@@ -70,35 +68,21 @@ def identify(
     Parameters
     ----------
     expert : str or callable
-        "relu", "gelu", "tanh", "linear", "polynomial" (of ``power``); the import path "module:function" of an
+        "relu", "gelu", "tanh", "linear", "polynomial" (of degree ``power``); the import path "module:function" of an
         activation phi of one's own (:mod:`moestat.own`) for phi(a'x + beta); or a function E(x, eta) of points (m, d)
-        and parameters (size,) to values (m,). It should take complex ``eta`` where it is analytic, which makes its
-        derivatives exact; with real ones only they are good to some ten digits.
+        and ``parameters`` (their names) to values (m,). It should take complex ``eta`` where it is analytic, which
+        makes its derivatives exact; with real ones only they are good to some ten digits.
     score : {"full", "partial", "linear"}
         Fully quadratic, without b, or without A.
-    d : {1, 2}
-        Dimension of x. In d = 1 smooth functions are nearly dependent: prefer 2.
-    atoms : {1, 2}
-        Number of atoms in the families.
-    power : int
-        Degree of "polynomial".
+    d, atoms : {1, 2}
+        Dimension of x, and atoms in the families. In d = 1 smooth functions are nearly dependent: prefer 2.
     outer_scale : bool
         Whether a named expert carries an outer factor, lambda phi(a'x + beta).
-    parameters : tuple of str, optional
-        Names of a function's parameters; needed for a function.
     draw : callable, optional
         Draws a function's parameters from a generator; standard normal by default.
     order_zero : bool
         Whether the family of Definitions 1 and 3 holds E itself, as the proof of Theorem 1 needs it, or the orders 1
         and 2 alone, as printed.
-    seed : int
-        Seed of the drawn parameters.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, a number out of range, a function comes without ``parameters``, or it has no second
-        derivatives at most points.
 
     Examples
     --------
@@ -108,9 +92,7 @@ def identify(
     >>> for equation in linear.equations:
     ...     if equation.holds_for != "this expert":
     ...         print(equation)
-    F_{A c} = F_{b b}
-    F_{A beta} = F_{b a}
-    F_{b beta} = F_{c a}
+    F_{A c} = F_{b b} F_{A beta} = F_{b a} F_{b beta} = F_{c a}
     """
     if d not in (1, 2) or atoms not in (1, 2):
         raise ValueError(f"d is {d} and atoms is {atoms}; allowed are 1 and 2")
@@ -143,20 +125,14 @@ def identify(
 
 
 def _expert(
-    expert: str | Function,
-    d: int,
-    power: int,
-    outer_scale: bool,
-    parameters: tuple[str, ...] | None,
+    expert: str | Function, d: int, power: int, outer_scale: bool, parameters: tuple[str, ...] | None
 ) -> tuple[str, Parametric]:
     if isinstance(expert, str):
         if own.is_path(expert):
             own.load(expert)
         elif expert not in NAMES:
-            raise ValueError(
-                f"expert is {expert!r}; allowed are {', '.join(NAMES)}, an import path 'module:function', "
-                "and functions E(x, eta)"
-            )
+            others = "an import path 'module:function', and functions E(x, eta)"
+            raise ValueError(f"expert is {expert!r}; allowed are {', '.join(NAMES)}, {others}")
         if power < 1 or (power > 1 and expert != "polynomial"):
             raise ValueError(f"power is {power}; it must be at least 1, and 1 unless the expert is 'polynomial'")
         name = expert + (f" of degree {power}" if expert == "polynomial" else "")

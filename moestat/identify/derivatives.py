@@ -38,35 +38,20 @@ class Jet:
 
 @dataclass(frozen=True)
 class Parametric:
-    """An expert whose derivatives can be had.
+    """An expert whose derivatives can be had."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of its parameters.
-    jet : callable (x, eta) -> (Jet, usable points, relative error)
-    two_layer : bool
-        Whether it is (lambda) phi(a'x + beta) with parameters a, beta (, lambda).
-    scaled : int
-        Number of parameters, from the first, that the expert phi(a'x + beta) may be homogeneous in.
-    """
-
-    names: tuple[str, ...]
-    jet: Callable[[np.ndarray, np.ndarray], tuple[Jet, np.ndarray, float]]
-    two_layer: bool
-    scaled: int
-
-
-def _tanh(h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    t = np.tanh(h)
-    slope = 1.0 - t * t
-    return t, slope, -2.0 * t * slope
+    names: tuple[str, ...]  #: Names of its parameters.
+    jet: Callable[[np.ndarray, np.ndarray], tuple[Jet, np.ndarray, float]]  #: And usable points, relative error.
+    two_layer: bool  #: Whether it is (lambda) phi(a'x + beta) with parameters a, beta (, lambda).
+    scaled: int  #: Number of parameters, from the first, that the expert phi(a'x + beta) may be homogeneous in.
 
 
 def activation(name: str, power: int, h: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return phi, phi' and phi'' of a named expert at h."""
     if name == "tanh":
-        return _tanh(h)
+        t = np.tanh(h)
+        slope = 1.0 - t * t
+        return t, slope, -2.0 * t * slope
     return experts.activation(name, h, power=power, order=2)
 
 

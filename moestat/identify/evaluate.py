@@ -6,22 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.stats import qmc
 
 from moestat import streams
 from moestat.identify.derivatives import ROUNDING, Jet, Parametric, assemble
 from moestat.identify.families import STRONG, Atom, Label, family, gate_monomials, gate_names
-from moestat.identify.positivity import distance_to_harm
-from moestat.identify.relations import Decomposition, Relation, decompose, write
-from moestat.identify.result import HARM, Family
+from moestat.identify.relations import HARM, Decomposition, Family, Relation, decompose, write
 
-RANGE = 4.0
-"""Half the side of the cube that the points fill."""
-
+RANGE = 4.0  #: Half the side of the cube that the points fill.
 POINTS_LOG2 = 11
 DRAWS = 3
-FEWEST = 500
-"""Fewest points at which a user's expert must have derivatives."""
+FEWEST = 500  #: Fewest points at which a user's expert must have derivatives.
 
 
 @dataclass(frozen=True)
@@ -52,9 +48,13 @@ class Evaluator:
 
     def _once(self, kind: str, specs: tuple[Placement, ...], number: int) -> Family | None:
         rng = streams.generator(self.seed, streams.key(use="identify"), number, "parameters")
-        x = self._points(rng)
+        x = RANGE * (2.0 * qmc.Sobol(self.d, rng=rng).random_base2(POINTS_LOG2) - 1.0)
         drawn = [self._atom(rng) for _ in range(2)]
-        atoms = [self._place(drawn, spec) for spec in specs]
+        atoms = []
+        for spec in specs:
+            gate, eta = drawn[spec.gate], drawn[spec.eta].eta.copy()
+            eta[: self.model.scaled] *= spec.eta_factor
+            atoms.append(Atom(np.asarray(spec.gate_factor * gate.gate), spec.c_factor * gate.c, eta))
         jets, usable, error = [], np.ones(len(x), dtype=bool), 0.0
         for atom in atoms:
             jet, good, inexact = self.model.jet(x, atom.eta)
@@ -78,15 +78,21 @@ class Evaluator:
         def harm(vectors: np.ndarray) -> float:
             return distance_to_harm(vectors, labels, parameters, lengths)
 
-        relations = tuple(_relation(v, columns, labels, quantities, others, harm(v[None]) <= HARM) for v in null)
+        def relation(vector: np.ndarray) -> Relation:
+            """Write a dependency, and find out how much of the expert it needs."""
+            used = np.flatnonzero(vector)
+            used = used[np.argsort(vector[used] != 1.0, kind="stable")]
+            terms = [(float(vector[i]), str(labels[i])) for i in used]
+            holds = [name for name, other in others.items() if _residual(other, vector) < 1e-6]
+            residual, harmful = _residual(columns, vector) if len(used) > 1 else 0.0, harm(vector[None]) <= HARM
+            holds_for = holds[0] if holds else "this expert"
+            return Relation(tuple(terms), holds_for, residual, harmful, write(terms, quantities))
+
+        relations = tuple(relation(vector) for vector in null)
         if kind not in STRONG:
             return Family(structure, relations, np.nan, np.nan)
         of_expert = null[[r.holds_for != "every expert" for r in relations]] if len(null) else null
         return Family(structure, relations, harm(null), harm(of_expert))
-
-    def _points(self, rng: np.random.Generator) -> np.ndarray:
-        points: np.ndarray = RANGE * (2.0 * qmc.Sobol(self.d, rng=rng).random_base2(POINTS_LOG2) - 1.0)
-        return points
 
     def _atom(self, rng: np.random.Generator) -> Atom:
         size = gate_monomials(np.zeros((1, self.d)), self.score).shape[1]
@@ -100,11 +106,6 @@ class Evaluator:
             eta[: self.d] *= rng.uniform(0.8, 1.5) / np.linalg.norm(eta[: self.d])
             eta[self.d] = np.clip(eta[self.d], -0.7, 0.7)
         return Atom(gate, c, eta)
-
-    def _place(self, drawn: list[Atom], spec: Placement) -> Atom:
-        gate, eta = drawn[spec.gate], drawn[spec.eta].eta.copy()
-        eta[: self.model.scaled] *= spec.eta_factor
-        return Atom(np.asarray(spec.gate_factor * gate.gate), spec.c_factor * gate.c, eta)
 
     def _substitute(
         self, kind: str, atoms: list[Atom], x: np.ndarray, rng: np.random.Generator, keep_layers: bool
@@ -141,24 +142,70 @@ def _null_vectors(structure: Decomposition, labels: list[Label]) -> np.ndarray:
     return np.array([*vectors, *structure.null]).reshape(-1, len(labels))
 
 
-def _relation(
-    vector: np.ndarray,
-    columns: np.ndarray,
-    labels: list[Label],
-    quantities: dict[str, float],
-    others: dict[str, np.ndarray],
-    harmful: bool,
-) -> Relation:
-    """Write a dependency as a relation, and find out how much of the expert it needs."""
-    used = np.flatnonzero(vector)
-    used = used[np.argsort(vector[used] != 1.0, kind="stable")]
-    terms = [(float(vector[i]), str(labels[i])) for i in used]
-    holds = [name for name, other in others.items() if _residual(other, vector) < 1e-6]
-    residual = _residual(columns, vector) if len(used) > 1 else 0.0
-    return Relation(tuple(terms), holds[0] if holds else "this expert", residual, harmful, write(terms, quantities))
-
-
 def _residual(columns: np.ndarray, vector: np.ndarray) -> float:
     total = np.sqrt(np.mean((columns @ vector) ** 2))
     size = np.sqrt(np.mean((np.abs(columns) @ np.abs(vector)) ** 2))
     return float(total / size) if size > 0 else 0.0  # functions that vanish
+
+
+def distance_to_harm(null: np.ndarray, labels: list[Label], parameters: tuple[str, ...], lengths: np.ndarray) -> float:
+    r"""Return how far the relations are from one that can hide a second-order error.
+
+    Expand the atoms of one over-specified cell to second order about their true atom. The error of f is a weight error
+    times E, plus first-order coefficients of either sign, plus :math:`\frac12 \sum S : \partial^2 F` with :math:`S =
+    \sum_i \sigma_i \Delta_i \Delta_i'` positive semidefinite. So a relation among the derivatives does harm exactly
+    when its second-order part is positive semidefinite (zero included): then errors of size t in the direction of S
+    change f by less than t^2, and no n^(-1/4) follows. One with an indefinite second-order part, such as F_{b beta} =
+    F_a, cannot be used up by any atoms.
+
+    It is 0 if there is a harmful relation; otherwise the least Frobenius norm of the negative part among relations
+    whose second-order parts, in the ``parameters``, have trace 1 (infinite if there is none). ``null`` (r, k) is a
+    basis of the relations among k functions; those that are not taken at (A, b) = 0 count through their first-order
+    coefficients alone. Their root mean squares, ``lengths`` (k,), set the units of the parameters.
+    """
+    if not len(null):
+        return np.inf
+    maps = _second_order_parts(null, labels, parameters, lengths)
+    r, atoms, size, _ = maps.shape
+    # relations in coordinates z for which the second-order part is an isometry
+    _, values, rows = np.linalg.svd(maps.reshape(r, -1).T, full_matrices=False)
+    if values[0] == 0 or np.sum(values > 1e-9 * values[0]) < r:
+        return 0.0
+    basis = np.einsum("zr,rijk->zijk", rows / values[:, None], maps)
+    trace = np.einsum("zijj->z", basis)
+    norm = float(np.linalg.norm(trace))
+    if norm < 1e-9:
+        return np.inf
+    centre = trace / norm**2
+    free = np.linalg.svd(trace[None, :])[2][1:]
+
+    def negative(w: np.ndarray) -> tuple[float, np.ndarray]:
+        s = np.einsum("z,zijk->ijk", centre + w @ free, basis)
+        values, vectors = np.linalg.eigh(s)
+        below = np.minimum(values, 0.0)
+        part = np.einsum("ijk,ik,ilk->ijl", vectors, below, vectors)
+        return float(np.sum(below**2)), 2.0 * free @ np.einsum("zijk,ijk->z", basis, part)
+
+    if not len(free):
+        return float(np.sqrt(negative(np.zeros(0))[0]))
+    options = {"maxiter": 5000, "maxfun": 20000, "ftol": 1e-18, "gtol": 1e-12}
+    minimum = minimize(negative, np.zeros(len(free)), jac=True, method="L-BFGS-B", options=options)
+    return float(np.sqrt(minimum.fun))
+
+
+def _second_order_parts(
+    null: np.ndarray, labels: list[Label], parameters: tuple[str, ...], lengths: np.ndarray
+) -> np.ndarray:
+    """Return the symmetric matrices S (r, atoms, p, p) of relations, 1/2 S : second derivatives."""
+    atoms = 1 + max(label.atom for label in labels)
+    position = {name: k for k, name in enumerate(parameters)}
+    out = np.zeros((len(null), atoms, len(parameters), len(parameters)))
+    unit = np.ones((atoms, len(parameters)))
+    for k, label in enumerate(labels):
+        if label.at_zero and len(label.derivative) == 2:
+            i, j = (position[name] for name in label.derivative)
+            out[:, label.atom, i, j] += null[:, k]
+            out[:, label.atom, j, i] += null[:, k]
+            if i == j and lengths[k] > 0:
+                unit[label.atom, i] = np.sqrt(lengths[k])
+    return out * unit[:, :, None] * unit[:, None, :]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 
@@ -73,23 +74,10 @@ def gate_derivatives(score: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
 def family(
     kind: str, atoms: list[Atom], jets: list[Jet], x: np.ndarray, score: str, names: tuple[str, ...]
 ) -> tuple[np.ndarray, list[Label]]:
-    """Evaluate a family at points.
+    """Evaluate a family ("first", "strong", "printed", "second") at points x (m, d).
 
-    Parameters
-    ----------
-    kind : {"first", "strong", "printed", "second"}
-    atoms : list of Atom
-    jets : list of Jet
-        Derivatives of the expert at the atoms' eta and at the points.
-    x : array (m, d)
-    score : {"full", "partial", "linear"}
-    names : tuple of str
-        Names of the expert's parameters.
-
-    Returns
-    -------
-    columns : array (m, functions)
-    labels : list of Label
+    ``jets`` are the derivatives of the expert, whose parameters have the ``names``, at the atoms' eta and at the
+    points. Returns the columns (m, functions) and their labels.
     """
     d = x.shape[1]
     monomials, gate = gate_monomials(x, score), gate_names(d, score)
@@ -110,12 +98,7 @@ def family(
                     in_gate = [i for i in index if i < len(gate_part)]
                     in_eta = [i - len(gate_part) for i in index if i >= len(gate_part)]
                     left = sigma[len(in_gate)] * np.prod(features[:, in_gate], axis=1)
-                    columns.append(left * _expert(jet, in_eta))
+                    entry: tuple[Any, ...] = (slice(None), *in_eta)
+                    columns.append(left * (jet.value, jet.first, jet.second)[len(in_eta)][entry])
                     labels.append(Label(tuple(own[i] for i in index), k, zero))
     return np.stack(columns, axis=1), labels
-
-
-def _expert(jet: Jet, index: list[int]) -> np.ndarray:
-    if not index:
-        return jet.value
-    return jet.first[:, index[0]] if len(index) == 1 else jet.second[:, index[0], index[1]]

@@ -13,28 +13,18 @@ from fractions import Fraction
 import numpy as np
 from scipy.linalg import qr
 
+CLEAR = 1e3  #: A gap between singular values smaller than this decides nothing.
+HARM = 1e-4  #: Negative parts smaller than this, of a matrix of trace 1, count as none.
+
 
 @dataclass(frozen=True)
 class Relation:
-    """A linear relation among functions: sum of coefficient times function = 0.
+    """A linear relation among functions: sum of coefficient times function = 0."""
 
-    Attributes
-    ----------
-    terms : tuple of (coefficient, label)
-        The leading function has the coefficient 1.
-    holds_for : {"every expert", "every phi(a'x + beta)", "this expert"}
-        How much of the expert it needs; at the parameters that were drawn.
-    residual : float
-        Root mean square of the sum, relative to the terms.
-    harmful : bool
-        Whether its second-order part is semidefinite, or vanishes: whether it does harm by itself
-        (:mod:`moestat.identify.positivity`); a combination of relations may do harm where none of them does.
-    """
-
-    terms: tuple[tuple[float, str], ...]
-    holds_for: str
-    residual: float
-    harmful: bool
+    terms: tuple[tuple[float, str], ...]  #: Coefficients and labels; the leading function has the coefficient 1.
+    holds_for: str  #: "every expert", "every phi(a'x + beta)" or "this expert", at the parameters that were drawn.
+    residual: float  #: Root mean square of the sum, relative to the terms.
+    harmful: bool  #: Whether its second-order part is semidefinite, or vanishes; a combination may be where none is.
     text: str
 
     def __str__(self) -> str:
@@ -43,46 +33,108 @@ class Relation:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The linear structure of a family.
+    """The linear structure of a family."""
 
-    Attributes
-    ----------
-    singular_values : array (k,)
-        Of all functions, each scaled to unit length (functions that vanish stay 0), over the largest.
-    functions, distinct : int
-        Number of functions, and of those that neither vanish nor are proportional to an earlier one.
-    rank : int
-    gap : float
-        Smallest singular value of the distinct functions that counts as positive over the largest that does not
-        (over the tolerance, where there is none).
-    zero : list of int
-        Functions that vanish.
-    proportional : list of (int, int, float)
-        (i, j, t): function i is t times the earlier function j.
-    null : array (relations, functions)
-        Coefficients of the relations with three or more terms.
-    """
-
+    #: (k,), of all functions, each scaled to unit length (functions that vanish stay 0), over the largest.
     singular_values: np.ndarray
     functions: int
-    distinct: int
+    distinct: int  #: Functions that neither vanish nor are proportional to an earlier one.
     rank: int
+    #: Smallest singular value of the distinct functions that counts as positive over the largest that does not (over
+    #: the tolerance, where there is none).
     gap: float
-    zero: list[int]
-    proportional: list[tuple[int, int, float]]
-    null: np.ndarray
+    zero: list[int]  #: Functions that vanish.
+    proportional: list[tuple[int, int, float]]  #: (i, j, t): function i is t times the earlier function j.
+    null: np.ndarray  #: (relations, functions), coefficients of the relations with three or more terms.
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of functions at one kind of parameters, and its dependencies.
+
+    ``harm`` is the distance of its relations from a harmful one, ``harm_but_for_gate`` the same without the relations
+    that every expert has (see :func:`moestat.identify.evaluate.distance_to_harm`).
+    """
+
+    structure: Decomposition
+    relations: tuple[Relation, ...]
+    harm: float
+    harm_but_for_gate: float
+
+    @property
+    def independent(self) -> bool:
+        """Whether the functions, one per derivative, are linearly independent."""
+        return self.structure.rank == self.structure.functions
+
+    @property
+    def harmless(self) -> bool:
+        """Whether no relation has a positive semidefinite second-order part."""
+        return self.harm > HARM
+
+    @property
+    def clear(self) -> bool:
+        """Whether the gap between singular values is wide enough to count the dependencies."""
+        return self.structure.gap >= CLEAR
+
+
+@dataclass(frozen=True)
+class Identification:
+    """What the check found."""
+
+    expert: str
+    score: str
+    d: int
+    atoms: int
+    #: "strong", "weak", "neither" or "undecided"; with the partially quadratic score: partial-strong and partial-weak
+    #: in the paper's words. "strong": the first derivatives are independent and no relation of the strong family does
+    #: harm; "weak": the first derivatives are independent; "undecided": the singular values have no clear gap.
+    verdict: str
+    #: Whether the expert would be strong if the relations that every expert has were left out.
+    strong_but_for_gate: bool
+    first: Family  #: Of Definition 2 (4), at generic parameters of ``atoms`` atoms.
+    strong: Family  #: Of Definition 1 (3).
+    #: Partial differential equations of F of order up to 2 at one generic atom: (8) for a linear expert.
+    equations: tuple[Relation, ...]
+    #: First derivatives at special, distinct parameters (those at which the expert has derivatives).
+    configurations: dict[str, Family]
+    #: Exponents of n that the theorems then give for the parameters: ``"dense"`` (to the nearest pseudo-truth),
+    #: ``"sparse exact"``, ``"sparse over"``; None where they give none.
+    exponents: dict[str, float | None]
+
+    @property
+    def fails_at(self) -> tuple[str, ...]:
+        """The special configurations at which the first derivatives are dependent."""
+        return tuple(name for name, family in self.configurations.items() if not family.independent)
+
+    def __str__(self) -> str:
+        prefix = "partial-" if self.score == "partial" else ""
+        word = {"neither": "neither strongly nor weakly identifiable", "undecided": "undecided (no clear gap)"}
+        verdict = word.get(self.verdict, f"{prefix}{self.verdict}ly identifiable")
+        lines = [
+            f"{self.expert}, {self.score} score, d = {self.d}, {self.atoms} atom(s): {verdict} at generic parameters"
+        ]
+        for name, family in (("first derivatives", self.first), ("strong family", self.strong)):
+            s = family.structure
+            lines.append(f"  {name}: {s.functions} functions, {s.distinct} distinct, rank {s.rank}, gap {s.gap:.1e}")
+        if self.verdict == "weak":
+            of_gate = "the gate's own relations, which every expert has"
+            own = of_gate if self.strong_but_for_gate else "the expert's relations"
+            lines.append(f"  not strongly identifiable because of {own}")
+        for title, relations in (
+            ("relations of the strong family, (0) meaning at (A, b) = 0", self.strong.relations),
+            ("differential equations of F at a generic atom", self.equations),
+        ):
+            lines += [f"  {title}:"] * bool(relations) + [f"    {r}   [{r.holds_for}]" for r in relations]
+        lines += [f"  fails at distinct parameters with {name}" for name in self.fails_at]
+        rate = {name: "none guaranteed" if v is None else f"n^{v:g}" for name, v in self.exponents.items()}
+        lines.append("  rates: " + ", ".join(f"{name} {text}" for name, text in rate.items()))
+        return "\n".join(lines)
 
 
 def decompose(columns: np.ndarray, order: np.ndarray, tolerance: float) -> Decomposition:
-    """Find the dependencies among columns.
+    """Find the dependencies among columns (m, k), solved for the functions of high order (k,), where there is a choice.
 
-    Parameters
-    ----------
-    columns : array (m, k)
-    order : array (k,)
-        Order of each derivative; relations are solved for functions of high order.
-    tolerance : float
-        Singular values below this multiple of the largest count as zero.
+    Singular values below ``tolerance`` times the largest count as zero.
     """
     length = np.sqrt(np.mean(columns**2, axis=0))
     present = length > tolerance * np.max(length)
@@ -129,7 +181,7 @@ def _sparse(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
     return min(forms, key=np.count_nonzero)
 
 
-def coefficient_name(value: float, quantities: dict[str, float]) -> str:
+def _name(value: float, quantities: dict[str, float]) -> str:
     """Name a coefficient: a small fraction, a known quantity, or the number."""
     fraction = Fraction(value).limit_denominator(6)
     if fraction != 0 and abs(fraction) <= 12 and abs(float(fraction) - value) < 1e-7 * abs(value):
@@ -146,7 +198,7 @@ def write(terms: list[tuple[float, str]], quantities: dict[str, float]) -> str:
     (_, lead), *others = terms
     right = ""
     for value, label in others:
-        name = coefficient_name(-value, quantities)
+        name = _name(-value, quantities)
         minus, name = name.startswith("-"), name.removeprefix("-")
         sign = ("-" if minus else "") if not right else (" - " if minus else " + ")
         right += f"{sign}{'' if name == '1' else name + ' '}{label}"

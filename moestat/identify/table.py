@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from moestat.identify.check import identify
-from moestat.identify.relations import Relation
-from moestat.identify.result import Identification
+from moestat.identify.relations import Identification
 
 BLOCKS = {"full": ("A", "b", "c", "eta"), "partial": ("A", "c", "eta"), "linear": ("b", "c", "eta")}
 """The blocks of an atom by score; eta are the expert's parameters."""
@@ -16,8 +15,7 @@ BLOCKS = {"full": ("A", "b", "c", "eta"), "partial": ("A", "c", "eta"), "linear"
 DEFINITIONS = {"full": (2, 1), "partial": (4, 3), "linear": (2, 1)}
 """Numbers of the weak and the strong definition in "sigmoid-attention", by score."""
 
-NONE = "none"
-"""What stands for an exponent where the theorems give no rate."""
+NONE = "none"  #: What stands for an exponent where the theorems give no rate.
 
 
 def table(
@@ -30,29 +28,18 @@ def table(
 ) -> pd.DataFrame:
     """Check several experts under several scores, and tabulate what each definition says.
 
-    Parameters
-    ----------
-    experts : str, function or sequence of these
-        As for :func:`moestat.identify.identify`; ``"polynomial 2"`` is a polynomial of degree 2.
-    scores : sequence of str
-    d, atoms, seed : int
-        As for :func:`moestat.identify.identify`.
-
-    Returns
-    -------
-    DataFrame
-        One row per expert, score and regime: the ``definition`` that the regime's theorem needs, whether the expert
-        ``holds`` it ("yes", "no", "undecided"), the shortest relation between derivatives that breaks it
-        (``broken by``, with whom it holds for if not for this expert alone), and the exponent of n that follows for
-        each block of the parameters, "none" where no rate follows.
+    Arguments are those of :func:`moestat.identify.identify`; ``"polynomial 2"`` is a polynomial of degree 2. There is
+    one row per expert, score and regime: the ``definition`` that the regime's theorem needs, whether the expert
+    ``holds`` it ("yes", "no", "undecided"), the shortest relation between derivatives that breaks it (``broken by``,
+    with whom it holds for if not for this expert alone), and the exponent of n that follows for each block, "none"
+    where no rate follows.
 
     Examples
     --------
     >>> table(["linear"], scores=["full"], d=1, atoms=1)[["regime", "holds", "broken by", "b"]]
                        regime holds       broken by     b
-    0                   dense   yes                  -0.5
-    1  sparse, exactly fitted    no  F_{a a}(0) = 0  none
-    2  sparse, over-specified    no  F_{a a}(0) = 0  none
+    0                   dense   yes                  -0.5 1  sparse, exactly fitted    no  F_{a a}(0) = 0  none 2
+    sparse, over-specified    no  F_{a a}(0) = 0  none
     """
     rows = []
     several = [experts] if isinstance(experts, str) or callable(experts) else experts
@@ -81,7 +68,11 @@ def rows_of(result: Identification) -> list[dict[str, str]]:
         relations = families[definition].relations
         if definition == strong and holds[weak]:
             relations = tuple(relation for relation in relations if relation.harmful) or relations
-        broken = "" if undecided or holds[definition] else _broken_by(relations)
+        # the shortest one, the expert's own before those of every expert
+        order = sorted(relations, key=lambda r: (len(r.terms), r.holds_for == "every expert", str(r)))
+        broken = ""
+        if order and not (undecided or holds[definition]):
+            broken = str(order[0]) + (f" [{order[0].holds_for}]" if order[0].holds_for != "this expert" else "")
         exponent = result.exponents[key]
         shown = NONE if exponent is None else f"{exponent:g}"
         rows.append(
@@ -96,9 +87,3 @@ def rows_of(result: Identification) -> list[dict[str, str]]:
             }
         )
     return rows
-
-
-def _broken_by(relations: Sequence[Relation]) -> str:
-    """Return the shortest relations that break a definition, the expert's own before those of every expert."""
-    order = sorted(relations, key=lambda r: (len(r.terms), r.holds_for == "every expert", str(r)))
-    return str(order[0]) + (f" [{order[0].holds_for}]" if order[0].holds_for != "this expert" else "") if order else ""

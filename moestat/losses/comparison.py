@@ -13,33 +13,17 @@ from moestat.models.regression import Model
 
 @dataclass(frozen=True)
 class Comparison:
-    """What separates every fitted atom from every true atom, and which cell it is in.
+    """What separates every fitted atom from every true atom, and which cell it is in."""
 
-    Attributes
-    ----------
-    cell : int array (..., N)
-    member : array (..., N, N*)
-        1 where atom i is in cell j, else 0.
-    size : array (..., N*)
-        Number of atoms per cell.
-    square : dict of arrays (..., N, N*)
-        Squared Euclidean (for A: Frobenius) distances per block "A", "b", "c", "eta".
-    eta_parts : pair of arrays (..., N, N*)
-        The square of "eta" by its parts a and beta.
-    gamma : array (..., N)
-        c of the fitted atoms, in the gauge of the comparison.
-    weight, true_weight : arrays (..., N), (N*,)
-        Weights of the mixing measures.
-    """
-
-    cell: Array
-    member: Array
-    size: Array
+    cell: Array  #: (..., N) int
+    member: Array  #: (..., N, N*): 1 where atom i is in cell j, else 0.
+    size: Array  #: (..., N*), number of atoms per cell.
+    #: (..., N, N*), squared Euclidean (for A: Frobenius) distances per block "A", "b", "c", "eta".
     square: dict[str, Array]
-    eta_parts: tuple[Array, Array]
-    gamma: Array
-    weight: Array
-    true_weight: Array
+    eta_parts: tuple[Array, Array]  #: (..., N, N*), the square of "eta" by its parts.
+
+    weight: Array  #: (..., N), of the mixing measure.
+    true_weight: Array  #: (N*,)
 
     def norm(self, block: str) -> Array:
         """Return the distances (..., N, N*) in one block."""
@@ -61,16 +45,22 @@ class Comparison:
         return xp.abs(xp.sum(self.weight[..., None] * self.member, axis=-2) - self.true_weight)
 
 
+def cells_of(square: Array) -> tuple[Array, Array, Array]:
+    """Return, of squared distances (..., N, N*), each atom's cell, 1 for its members (..., N, N*), and their number."""
+    xp = namespace(square)
+    cell = xp.argmin(square, axis=-1)
+    member = xp.astype(cell[..., None] == xp.arange(square.shape[-1], dtype=cell.dtype), square.dtype)
+    return cell, member, xp.sum(member, axis=-2)
+
+
 def compared(fitted: Array, truth: Array, model: Model) -> Comparison:
     """Compare fitted atoms (..., N, P) with one true measure (N*, P), as they stand, without any gauge."""
     xp = namespace(fitted, truth)
     difference = fitted[..., :, None, :] - truth
     parts = {"A": model.a_matrix, "b": model.b, "c": model.c, "eta": model.eta}
     square = {name: xp.sum(difference[..., part] ** 2, axis=-1) for name, part in parts.items()}
-    cell = xp.argmin(square["A"] + square["b"] + square["eta"], axis=-1)
-    same = cell[..., None] == xp.arange(truth.shape[-2], dtype=cell.dtype)
-    member = xp.astype(same, fitted.dtype)
+    cell, member, size = cells_of(square["A"] + square["b"] + square["eta"])
     # beta is the last coordinate of an atom, so a = eta without beta
     eta_parts = xp.sum(difference[..., model.eta][..., :-1] ** 2, axis=-1), difference[..., -1] ** 2
     weight, true_weight = (model.weights(atoms) for atoms in (fitted, truth))
-    return Comparison(cell, member, xp.sum(member, axis=-2), square, eta_parts, fitted[..., 0], weight, true_weight)
+    return Comparison(cell, member, size, square, eta_parts, weight, true_weight)

@@ -13,6 +13,7 @@ Source: "CompeteSMoE", Theorem 4.1.
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import numpy as np
 
@@ -21,18 +22,10 @@ from moestat.doors import takes_float64
 from moestat.models.blocks import member_blocks, row_blocks
 from moestat.models.gaussian import LOG_2PI, Components, GaussianMixture, check_atoms, check_inputs
 
-REACH = 9.0
-"""Standard deviations beyond the outermost means."""
-
-STEP = 0.4
-"""Largest step of the grid, in smallest standard deviations."""
-
-FEWEST, MOST = 128, 8192
-"""Grid points per input."""
-
-ROWS = 256
-"""Inputs per chunk."""
-
+REACH = 9.0  # standard deviations beyond the outermost means
+STEP = 0.4  # largest step of the grid, in smallest standard deviations
+FEWEST, MOST = 128, 8192  # grid points per input
+ROWS = 256  # inputs per chunk
 _NEGLIGIBLE = math.log(1e-30)
 
 
@@ -40,34 +33,14 @@ _NEGLIGIBLE = math.log(1e-30)
 def squared_hellinger(
     model: GaussianMixture, fitted: Array, truth: Array, x: Array, *, points: int | None = None
 ) -> Array:
-    """Return h^2 between the conditional densities of fitted measures and of the truth, at every input.
+    """Return h^2 between the densities of fits (..., N, P) and of the truth (N*, P), at every input (m, d): (..., m).
 
-    Parameters
-    ----------
-    model : GaussianMixture
-    fitted : array (..., N, P)
-    truth : array (N*, P)
-    x : array (m, d)
-    points : int, optional
-        Grid points per input; by default as many as the module's rule asks for, measure by measure.
-
-    Returns
-    -------
-    array (..., m)
-        NaN for a measure whose smallest standard deviation is so small that it would take more than 8192 points.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, numbers are not finite or variances are not positive.
+    ``points`` are the grid points per input; by default as many as the module's rule asks for, measure by measure, and
+    NaN for a measure whose smallest standard deviation is so small that it would take more than 8192.
     """
     check_atoms(fitted, model.atom_size, name="fitted")
-    check_atoms(truth, model.atom_size, name="truth")
-    if truth.ndim != 2:
-        raise ValueError(f"truth has shape {tuple(truth.shape)}; it must be (atoms, {model.atom_size})")
-    check_inputs(x, model.d)
-    if x.ndim != 2:
-        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (inputs, {model.d})")
+    check_atoms(truth, model.atom_size, name="truth", one=True)
+    check_inputs(x, model.d, one=True)
     xp = namespace(fitted, truth, x)
     flat = xp.reshape(fitted, (-1, *fitted.shape[-2:]))
     count = _points(model, flat, truth, x) if points is None else np.full(flat.shape[0], points)
@@ -89,40 +62,25 @@ def squared_hellinger(
 def expected_hellinger(
     model: GaussianMixture, fitted: Array, truth: Array, x: Array, *, points: int | None = None
 ) -> tuple[Array, Array]:
-    """Return E_X h and E_X h^2 over the inputs; arguments as in :func:`squared_hellinger`.
-
-    Returns
-    -------
-    h, h2 : arrays (...)
-    """
+    """Return E_X h and E_X h^2 over the inputs; arguments as in :func:`squared_hellinger`, (...)."""
     xp = namespace(fitted, truth, x)
     squared = squared_hellinger(model, fitted, truth, x, points=points)
     return xp.mean(xp.sqrt(squared), axis=-1), xp.mean(squared, axis=-1)
 
 
-def _mass(at: Components) -> Array:
-    """1 where an expert has a weight worth counting, (..., N, n)."""
-    return namespace(at.mean).astype(at.log_weight > _NEGLIGIBLE, at.mean.dtype)
-
-
 def _span(parts: list[Components]) -> tuple[Array, Array, Array]:
     """Return the ends of the grid and the smallest standard deviation at every input, (..., n) each."""
     xp = namespace(parts[0].mean)
-    low = high = smallest = None
+    ends = []
     for at in parts:
-        counted = _mass(at) > 0
+        counted = at.log_weight > _NEGLIGIBLE  # experts with a weight worth counting
         deviation = xp.sqrt(at.variance) + xp.zeros_like(at.mean)
         infinite = xp.full_like(at.mean, xp.inf)
-        ends = (
-            xp.min(xp.where(counted, at.mean - REACH * deviation, infinite), axis=-2),
-            xp.max(xp.where(counted, at.mean + REACH * deviation, -infinite), axis=-2),
-            xp.min(xp.where(counted, deviation, infinite), axis=-2),
-        )
-        low = ends[0] if low is None else xp.minimum(low, ends[0])
-        high = ends[1] if high is None else xp.maximum(high, ends[1])
-        smallest = ends[2] if smallest is None else xp.minimum(smallest, ends[2])
-    assert low is not None and high is not None and smallest is not None
-    return low, high, smallest
+        low = xp.min(xp.where(counted, at.mean - REACH * deviation, infinite), axis=-2)
+        high = xp.max(xp.where(counted, at.mean + REACH * deviation, -infinite), axis=-2)
+        ends.append((low, high, xp.min(xp.where(counted, deviation, infinite), axis=-2)))
+    low, high, smallest = zip(*ends, strict=True)
+    return reduce(xp.minimum, low), reduce(xp.maximum, high), reduce(xp.minimum, smallest)
 
 
 def _points(model: GaussianMixture, flat: Array, truth: Array, x: Array) -> np.ndarray:
@@ -130,9 +88,8 @@ def _points(model: GaussianMixture, flat: Array, truth: Array, x: Array) -> np.n
     xp = namespace(flat)
     largest = np.zeros(flat.shape[0])
     for rows in row_blocks(x.shape[0], ROWS):
-        reference = model.components(truth, x[rows, :])
         for block in member_blocks(flat.shape[0], flat.shape[1] * min(ROWS, x.shape[0]), flat):
-            low, high, smallest = _span([model.components(flat[block, ...], x[rows, :]), reference])
+            low, high, smallest = _span([model.components(atoms, x[rows, :]) for atoms in (flat[block, ...], truth)])
             steps = to_numpy(xp.max((high - low) / smallest, axis=-1)) / STEP
             largest[block] = np.maximum(largest[block], steps)
     return np.maximum(FEWEST, 2 ** np.ceil(np.log2(np.maximum(largest, 1.0))).astype(np.int64))
@@ -146,11 +103,11 @@ def _on_grid(model: GaussianMixture, flat: Array, truth: Array, x: Array, points
     for rows in row_blocks(x.shape[0], ROWS):
         part = []
         for block in member_blocks(flat.shape[0], points * min(ROWS, x.shape[0]), flat):
-            here = model.components(flat[block, ...], x[rows, :])
-            reference = model.components(truth, x[rows, :])
-            low, high, _ = _span([here, reference])
+            both = [model.components(atoms, x[rows, :]) for atoms in (flat[block, ...], truth)]
+            low, high, _ = _span(both)
             y = low[..., None] + (high - low)[..., None] * grid
-            difference = xp.sqrt(_density(here, y)) - xp.sqrt(_density(reference, y))
+            here, there = (xp.sqrt(_density(at, y)) for at in both)
+            difference = here - there
             step = (high - low) / (points - 1)
             part.append(0.5 * step * xp.sum(difference * difference, axis=-1))
         columns.append(xp.concat(part, axis=0))

@@ -22,37 +22,25 @@ from moestat.doors import takes_float64
 from moestat.fit.moments import Problem
 from moestat.models.regression import Model
 
-TOLERANCE = 1e-11
-"""Eigenvalues of the information below this multiple of the largest one count as zero."""
-
-CHUNK = 2**13
-"""Points per moment product: bounds the memory; the information does not depend on anything else."""
+TOLERANCE = 1e-11  #: Eigenvalues of the information below this multiple of the largest one count as zero.
+CHUNK = 2**13  #: Points per moment product: bounds the memory; the information does not depend on anything else.
 
 
 @dataclass(frozen=True)
 class FisherLine:
-    """Expected losses at n = 1 and the state of the information matrix.
+    """Expected losses at n = 1 and the state of the information matrix."""
 
-    Attributes
-    ----------
-    at_one : dict of float
-        Expected losses for n = 1; divide by sqrt(n). ``"L3"``: E sum of ||dA|| + ||db|| + |dc| + ||deta|| over
-        atoms; ``"L1"`` and ``"matched_sum"`` are equal to it when every cell holds one atom; ``"rmse"``: root of the
-        expected squared error of the function, sqrt(v rank); ``"A"``, ``"b"``, ``"c"``, ``"eta"``: the parts of L3
-        (those that the score has).
-    rank, nullity : int
-        Of the information matrix.
-    gap : float
-        Smallest kept over largest dropped eigenvalue: infinite for a regular matrix, large when the rank is certain.
-    smallest : float
-        Smallest kept eigenvalue over the largest one.
-    """
-
+    #: Expected losses for n = 1; divide by sqrt(n). ``"L3"``: E sum of ||dA|| + ||db|| + |dc| + ||deta|| over atoms;
+    #: ``"L1"`` and ``"matched_sum"`` are equal to it when every cell holds one atom; ``"rmse"``: root of the expected
+    #: squared error of the function, sqrt(v rank); ``"A"``, ``"b"``, ``"c"``, ``"eta"``: the parts of L3 (those that
+    #: the score has).
     at_one: dict[str, float]
+    #: rank, nullity: Of the information matrix.
     rank: int
     nullity: int
+    #: Smallest kept over largest dropped eigenvalue: infinite for a regular matrix, large when the rank is certain.
     gap: float
-    smallest: float
+    smallest: float  #: Smallest kept eigenvalue over the largest one.
 
     def at(self, n: float) -> dict[str, float]:
         """Return the expected losses at sample size n."""
@@ -61,19 +49,9 @@ class FisherLine:
 
 @takes_float64("theta", "x_points")
 def information(model: Model, theta: np.ndarray, x_points: np.ndarray) -> np.ndarray:
-    """Return the mean of grad f grad f' over points.
+    """Return the mean of grad f grad f' over points (m, d), (N P, N P), atoms in turn.
 
-    Parameters
-    ----------
-    model : Model
-    theta : array (N, P)
-    x_points : array (m, d)
-        Points that stand for the distribution of X; use at least 2**16 quasi-random ones.
-
-    Returns
-    -------
-    array (N P, N P)
-        Atoms in turn.
+    The points stand for the distribution of X; use at least 2**16 quasi-random ones.
     """
     m = x_points.shape[0]
     total = np.zeros((theta.size, theta.size))
@@ -90,21 +68,7 @@ def information(model: Model, theta: np.ndarray, x_points: np.ndarray) -> np.nda
 def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_variance: float) -> FisherLine:
     """Return the expected losses of asymptotically normal least squares with the true number of atoms.
 
-    Parameters
-    ----------
-    model : Model
-        The true model.
-    theta : array (N*, P)
-        The truth.
-    x_points : array (m, d)
-        Points that stand for the distribution of X; use at least 2**16 quasi-random ones.
-    noise_variance : float
-        v > 0.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer points than coordinates, so that the information would be singular for want of points.
+    ``theta`` (N*, P) is the truth, ``x_points`` (m, d) as in :func:`information`, and the noise variance positive.
     """
     if x_points.shape[0] < theta.size:
         raise ValueError(f"{x_points.shape[0]} points cannot show the information of {theta.size} coordinates")
@@ -113,27 +77,16 @@ def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_var
     rank = int(np.sum(kept))
     inverse = vectors[:, kept] / values[kept]
     covariance = noise_variance * (inverse @ vectors[:, kept].T)
-    expected = expected_blocks(model, covariance, len(theta))
-    l3 = sum(expected.values())
-    dropped = np.max(np.abs(values[~kept]), initial=0.0)
-    return FisherLine(
-        at_one={
-            "L1": l3,
-            "L3": l3,
-            "matched_sum": l3,
-            "rmse": float(np.sqrt(noise_variance * rank)),
-            **expected,
-        },
-        rank=rank,
-        nullity=theta.size - rank,
-        gap=float(values[kept][0] / dropped) if rank and dropped > 0 else np.inf,
-        smallest=float(values[kept][0] / values[-1]) if rank else 0.0,
-    )
+    return line_of(model, covariance, values, kept, rmse=float(np.sqrt(noise_variance * rank)))
 
 
-def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[str, float]:
-    """Return E sum_i ||block of atom i|| of a centred Gaussian (N P,), for those of "A", "b", "c", "eta" that exist."""
+def line_of(model: Model, covariance: np.ndarray, values: np.ndarray, kept: np.ndarray, **more: float) -> FisherLine:
+    """Return the line of centred Gaussian errors (N P,), and what the eigenvalues that were kept say of it.
+
+    Its blocks are E sum_i ||block of atom i||, for those of "A", "b", "c", "eta" that exist.
+    """
     size = model.atom_size
+    n_atoms, rank = len(covariance) // size, int(np.sum(kept))
     blocks = {"A": model.a_matrix, "b": model.b, "c": model.c, "eta": model.eta}
     expected: dict[str, float] = {}
     for name, part in blocks.items():
@@ -141,20 +94,24 @@ def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[
         if index.size:
             own = [covariance[np.ix_(i * size + index, i * size + index)] for i in range(n_atoms)]
             expected[name] = float(np.sum(expected_norm(np.linalg.eigvalsh(np.stack(own)))))
-    return expected
+    l3 = sum(expected.values())
+    smallest, dropped = np.min(values[kept], initial=np.inf), np.max(np.abs(values[~kept]), initial=0.0)
+    return FisherLine(
+        at_one={"L1": l3, "L3": l3, "matched_sum": l3, **more, **expected},
+        rank=rank,
+        nullity=len(covariance) - rank,
+        gap=float(np.abs(smallest) / dropped) if dropped > 0 else np.inf,
+        smallest=float(smallest / values[-1]) if rank else 0.0,
+    )
 
 
 def expected_norm(eigenvalues: np.ndarray) -> np.ndarray:
-    r"""Return E ||Z|| of centred Gaussian vectors, given the eigenvalues (..., k) of their covariances.
+    r"""Return E ||Z|| of centred Gaussian vectors, given the eigenvalues (..., k) of their covariances, (...).
 
     .. math::
         E\sqrt{Q} = \frac{1}{2\sqrt{\pi}} \int_0^\infty \Big(1 - \prod_k (1 + 2 \lambda_k t)^{-1/2}\Big) t^{-3/2} dt,
 
     by the trapezoidal rule in log t, which converges exponentially here: the relative error is below 1e-9.
-
-    Returns
-    -------
-    array (...)
     """
     eigenvalues = np.maximum(eigenvalues, 0.0)
     trace = np.sum(eigenvalues, axis=-1)

@@ -4,43 +4,25 @@ from __future__ import annotations
 
 from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
+from moestat.models.blocks import row_blocks
 from moestat.models.regression import Model
 
-ROWS = 4096
-"""Points per chunk: fixed, so that no result depends on the batch."""
+ROWS = 4096  #: Points per chunk: fixed, so that no result depends on the batch.
 
 
 @takes_float64("fitted", "f_truth", "x_points")
 def rmse(model: Model, fitted: Array, f_truth: Array, x_points: Array) -> Array:
-    """Return the root mean squared error of the fitted function on given points.
+    """Return the root mean squared error (...) of fitted functions (..., N, P), from the values (m,) of the true one.
 
-    Use at least 2**16 fixed quasi-random points: one ReLU atom at the edge of the parameter box makes spikes that
-    fewer points miss or exaggerate.
-
-    Parameters
-    ----------
-    model : Model
-    fitted : array (..., N, P)
-    f_truth : array (m,)
-        Values of the true function.
-    x_points : array (m, d)
-
-    Returns
-    -------
-    array (...)
-
-    Raises
-    ------
-    ValueError
-        If points and values differ in number.
+    Use at least 2**16 fixed quasi-random points (m, d): one ReLU atom at the edge of the parameter box makes spikes
+    that fewer points miss or exaggerate.
     """
     m = x_points.shape[0]
     if f_truth.shape != (m,):
         raise ValueError(f"f_truth has shape {tuple(f_truth.shape)}; it must be ({m},), one value per point")
     xp = namespace(fitted, x_points)
     total = xp.zeros(fitted.shape[:-2], dtype=fitted.dtype)
-    for start in range(0, m, ROWS):
-        rows = slice(start, min(start + ROWS, m))
+    for rows in row_blocks(m, ROWS):
         residual = model.predict(fitted, x_points[rows, :]) - f_truth[rows]
         total = total + xp.sum(residual * residual, axis=-1)
     return xp.sqrt(total / m)

@@ -10,35 +10,27 @@ from moestat.losses.voronoi import infimum
 from moestat.models.regression import Model
 
 
+def paired(cost: Array) -> Array:
+    """Return the least sums (...) over one-to-one pairings of true with fitted atoms, of costs (..., N, N*)."""
+    flat = to_numpy(cost).reshape(-1, *cost.shape[-2:])
+    if flat.shape[1] < flat.shape[2]:
+        raise ValueError(f"{flat.shape[1]} fitted atoms cannot be paired with {flat.shape[2]} true atoms")
+    totals = [member[linear_sum_assignment(member)].sum() for member in flat]
+    return namespace(cost).asarray(np.array(totals).reshape(cost.shape[:-2]), dtype=cost.dtype)
+
+
 def matched_sum(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return the least sum over paired atoms of ||dA|| + ||db|| + |dc| + ||deta||.
+    """Return the least sum over paired atoms of ||dA|| + ||db|| + |dc| + ||deta||, (...).
 
     It is the loss L3 with a one-to-one pairing in place of the cells: every true atom is paired with a fitted atom of
     its own, softmax gates in the gauge of :meth:`moestat.models.regression.Model.align`. The N - N* fitted atoms left
-    over cost nothing.
-
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P), N* <= N, or (K, N*, P)
-        A list of K measures gives the infimum over it.
-
-    Returns
-    -------
-    array (...)
-
-    Raises
-    ------
-    ValueError
-        If N < N*.
+    over cost nothing. ``fitted`` is (..., N, P), ``truth`` (N*, P) or a list (K, N*, P), over which it is the infimum.
     """
     return infimum(_matched_sum, fitted, truth, model)
 
 
 def _matched_sum(fitted: Array, truth: Array, model: Model) -> Array:
     xp = namespace(fitted, truth)
-    if fitted.shape[-2] < truth.shape[-2]:
-        raise ValueError(f"{fitted.shape[-2]} fitted atoms cannot be paired with {truth.shape[-2]} true atoms")
     known = xp.all(xp.isfinite(fitted), axis=(-2, -1)) & xp.all(xp.isfinite(truth))
     if not bool(xp.all(known)):  # nothing can be paired with what is not finite
         fitted = xp.where(known[..., None, None], fitted, xp.zeros_like(fitted))
@@ -46,25 +38,13 @@ def _matched_sum(fitted: Array, truth: Array, model: Model) -> Array:
     difference = to_numpy(model.align(fitted, truth))[..., :, None, :] - to_numpy(truth)
     parts = (model.a_matrix, model.b, model.c, model.eta)
     cost = sum(np.sqrt(np.sum(difference[..., part] ** 2, axis=-1)) for part in parts)
-    flat = cost.reshape(-1, *cost.shape[-2:])
-    totals = np.array([member[linear_sum_assignment(member)].sum() for member in flat])
-    values = xp.asarray(totals.reshape(cost.shape[:-2]), dtype=fitted.dtype)
-    return xp.where(known, values, xp.asarray(xp.nan, dtype=fitted.dtype))
+    return xp.where(known, xp.asarray(paired(cost), dtype=fitted.dtype), xp.asarray(xp.nan, dtype=fitted.dtype))
 
 
 def nearest_expert(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return the sum over true atoms of the distance from eta* to the nearest fitted eta.
+    """Return the sum over true atoms of the distance from eta* to the nearest fitted eta; see :func:`matched_sum`.
 
     It looks at the experts alone: not at the gates, and not at fitted atoms that are near no true one.
-
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P) or (K, N*, P)
-
-    Returns
-    -------
-    array (...)
     """
     return infimum(_nearest_expert, fitted, truth, model)
 

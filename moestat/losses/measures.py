@@ -10,7 +10,6 @@ and 2): cells on (b, a, beta, v). The softmax density does not change when one v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,8 @@ from scipy.optimize import linear_sum_assignment
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
+from moestat.losses.comparison import cells_of
+from moestat.losses.matching import paired
 from moestat.models.competition import Competition
 from moestat.models.gaussian import check_atoms
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -28,79 +29,31 @@ RBAR = {1: 1.0, 2: 4.0, 3: 6.0}
 _SHIFT_STEPS = 200
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Which fitted atom is in which cell: ``cell`` (..., N) int, ``member`` (..., N, N*) of 0 and 1, ``size``."""
-
-    cell: Array
-    member: Array
-    size: Array
-
-
-def assign(square: Array) -> Cells:
-    """Put every fitted atom into the cell of the nearest true one, from squared distances (..., N, N*)."""
-    xp = namespace(square)
-    cell = xp.argmin(square, axis=-1)
-    member = xp.astype(cell[..., None] == xp.arange(square.shape[-1], dtype=cell.dtype), square.dtype)
-    return Cells(cell, member, xp.sum(member, axis=-2))
-
-
 def _norm(fitted: Array, truth: Array, part: slice) -> Array:
     """Return the Euclidean distances (..., N, N*) in some coordinates."""
     xp = namespace(fitted, truth)
     return xp.sqrt(xp.sum((fitted[..., :, None, part] - truth[:, part]) ** 2, axis=-1))
 
 
-def _paired(cost: Array) -> Array:
-    """Return the least sum of a one-to-one pairing of true with fitted atoms, costs (..., N, N*)."""
-    flat = to_numpy(cost).reshape(-1, *cost.shape[-2:])
-    if flat.shape[1] < flat.shape[2]:
-        raise ValueError(f"{flat.shape[1]} fitted atoms cannot be paired with {flat.shape[2]} true atoms")
-    totals = [member[linear_sum_assignment(member)].sum() for member in flat]
-    return namespace(cost).asarray(np.array(totals).reshape(cost.shape[:-2]), dtype=cost.dtype)
-
-
-def _check(fitted: Array, truth: Array, model: Competition | SoftmaxGaussian) -> None:
-    if truth.ndim != 2:
-        raise ValueError(f"truth has shape {tuple(truth.shape)}; it must be (atoms, {model.atom_size})")
-    check_atoms(fitted, model.atom_size, name="fitted")
-    check_atoms(truth, model.atom_size, name="truth")
-
-
-# --- competition gating ----------------------------------------------------------------------------------------------
-
-
 @takes_float64("fitted", "truth")
 def competition_losses(fitted: Array, truth: Array, model: Competition) -> dict[str, Array]:
-    r"""Return every distance of a competition-gated mixture to the truth.
+    """Return every distance of a competition-gated mixture (..., k, P) to the truth (k*, P), k* <= k, each (...).
 
-    Parameters
-    ----------
-    fitted : array (..., k, P)
-    truth : array (k*, P), k* <= k
-
-    Returns
-    -------
-    dict of arrays (...)
-        ``D``: equation (9), the sum of the K largest cell sums of ||dW|| + |dv|, which is the maximum over the
-        K-subsets of cells; K of the model. ``D_weights``, ``D_variances``: the same with one of the two terms.
-        ``matched``, ``matched_weights``, ``matched_variances``: sums over the best one-to-one pairing (for both terms,
-        or for one). ``empty_cells``: how many true atoms have no fitted atom in their cell: D does not see them.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit the model, numbers are not finite, variances are not positive, or K > k*.
+    ``D``: equation (9), the sum of the K largest cell sums of ||dW|| + |dv|, which is the maximum over the K-subsets of
+    cells; K of the model. ``D_weights``, ``D_variances``: the same with one of the two terms. ``matched``,
+    ``matched_weights``, ``matched_variances``: sums over the best one-to-one pairing (for both terms, or for one).
+    ``empty_cells``: how many true atoms have no fitted atom in their cell: D does not see them.
     """
-    _check(fitted, truth, model)
+    check_atoms(fitted, model.atom_size, name="fitted")
+    check_atoms(truth, model.atom_size, name="truth", one=True)
     if model.active > truth.shape[0]:
         raise ValueError(f"D needs K <= k*, but K is {model.active} and truth holds {truth.shape[0]} experts")
     xp = namespace(fitted, truth)
     weights, variances = _norm(fitted, truth, model.w), _norm(fitted, truth, model.variance)
-    cells = assign(weights**2 + variances**2)
+    _, member, size = cells_of(weights**2 + variances**2)
 
     def largest(cost: Array) -> Array:
-        sums = xp.sort(xp.sum(cost * cells.member, axis=-2), axis=-1, descending=True)
+        sums = xp.sort(xp.sum(cost * member, axis=-2), axis=-1, descending=True)
         return xp.sum(sums[..., : model.active], axis=-1)
 
     both = weights + variances
@@ -108,104 +61,76 @@ def competition_losses(fitted: Array, truth: Array, model: Competition) -> dict[
         "D": largest(both),
         "D_weights": largest(weights),
         "D_variances": largest(variances),
-        "matched": _paired(both),
-        "matched_weights": _paired(weights),
-        "matched_variances": _paired(variances),
-        "empty_cells": xp.sum(xp.astype(cells.size == 0, fitted.dtype), axis=-1),
+        "matched": paired(both),
+        "matched_weights": paired(weights),
+        "matched_variances": paired(variances),
+        "empty_cells": xp.sum(xp.astype(size == 0, fitted.dtype), axis=-1),
     }
-
-
-# --- softmax gating --------------------------------------------------------------------------------------------------
 
 
 @takes_float64("fitted", "truth")
 def softmax_losses(fitted: Array, truth: Array, model: SoftmaxGaussian) -> dict[str, Array]:
-    r"""Return every distance of a softmax-gated mixture to the truth.
+    r"""Return every distance of a softmax-gated mixture (..., N, P) to the truth (N*, P), N* <= N, each (...).
 
     .. math::
         D_1 = \inf_{t} \sum_j \Big| \sum_{i \in A_j} e^{c_i} - e^{c^*_j} \Big| + \sum_j \sum_{i \in A_j} e^{c_i}
         \big( \|\Delta b\| + \|\Delta a\| + |\Delta\beta| + |\Delta v| \big)
 
     and D2 with the powers rbar of ||db|| and |dbeta|, rbar / 2 of ||da|| and |dv| in cells with two atoms or more,
-    rbar(2) = 4, rbar(3) = 6.
+    rbar(2) = 4, rbar(3) = 6. ``matched``: the least sum over one-to-one pairings of the norms of the errors of (c, b),
+    a, beta, v, gates shifted together by the least-squares shift of the pairing. ``<block>_<kind>`` for the blocks b,
+    a, beta, v and the kinds over (cells with two atoms or more) and exact (with one): sums of the norms of the block's
+    errors over the atoms in such cells, in the gauge of the pairing, and ``mass_<kind>``: sums of | sum of e^c in the
+    cell - e^c* |, the fitted weights scaled to the total of the true ones; a sum over no cell is 0. ``cells_over``,
+    ``cells_exact``, ``cells_empty``: numbers of such cells.
 
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P), N* <= N
-
-    Returns
-    -------
-    dict of arrays (...)
-        ``D1``, ``D2``; ``matched``: the least sum over one-to-one pairings of the norms of the errors of (c, b), a,
-        beta, v, gates shifted together by the least-squares shift of the pairing. ``<block>_<kind>`` for the blocks
-        b, a, beta, v and the kinds over (cells with two atoms or more) and exact (with one): sums of the norms of the
-        block's errors over the atoms in such cells, in the gauge of the pairing, and ``mass_<kind>``: sums of
-        | sum of e^c in the cell - e^c* |, the fitted weights scaled to the total of the true ones; a sum over no cell
-        is 0. ``cells_over``, ``cells_exact``, ``cells_empty``: numbers of such cells.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit the model, numbers are not finite, variances are not positive, or N < N*.
-
-    Notes
-    -----
     The infimum over t1 is a convex problem, solved by reweighted least squares and compared with all kinks; given t1,
     that over t0 is piecewise linear in e^t0, and is taken over its kinks. (t0 -> -inf, which sends all fitted weights
-    to zero at the price of the true ones, is not admitted.) Cells are computed in the gauge in which the gates of the
-    best pairing are closest.
+    to zero at the price of the true ones, is not admitted.) Cells are those of the gauge in which the gates of the best
+    pairing are closest.
     """
-    _check(fitted, truth, model)
+    check_atoms(fitted, model.atom_size, name="fitted")
+    check_atoms(truth, model.atom_size, name="truth", one=True)
     aligned, matched = _align(fitted, truth, model)
     xp = namespace(fitted, truth)
-    blocks = {name: _norm(aligned, truth, getattr(model, part)) for name, part in _BLOCKS.items()}
-    cells = assign(blocks["b"] ** 2 + blocks["a"] ** 2 + blocks["beta"] ** 2 + blocks["v"] ** 2)
+    places = {"b": model.b, "a": model.a, "beta": model.beta, "v": model.variance}
+    blocks = {name: _norm(aligned, truth, part) for name, part in places.items()}
+    _, member, size = cells_of(blocks["b"] ** 2 + blocks["a"] ** 2 + blocks["beta"] ** 2 + blocks["v"] ** 2)
     c = aligned[..., 0]
     # all weights relative to the largest: its common factor is what the scale of D1 and D2 takes up
     weight, true = xp.exp(c - xp.max(c, axis=-1)[..., None]), xp.exp(truth[:, 0])
-    own = xp.sum(cells.member * cells.size[..., None, :], axis=-1)  # size of the cell that an atom is in
+    own = xp.sum(member * size[..., None, :], axis=-1)  # size of the cell that an atom is in
 
     def at_home(values: Array) -> Array:
-        return xp.sum(values * cells.member, axis=-1)
+        return xp.sum(values * member, axis=-1)
 
     # what is left of the gates' slopes when each atom's true one is taken off: a common shift t1 may be too
-    slopes = aligned[..., model.b] - xp.matmul(cells.member, truth[:, model.b])
+    slopes = aligned[..., model.b] - xp.matmul(member, truth[:, model.b])
     out: dict[str, Array] = {}
-    one = xp.ones_like(c)
-    for name, power in (("D1", one), ("D2", _exponent(own))):
+    one, rbar = xp.ones_like(c), xp.full_like(own, 7.0)
+    for atoms, exponent in RBAR.items():
+        rbar = xp.where(own == atoms, xp.full_like(own, exponent), rbar)
+    for name, power in (("D1", one), ("D2", rbar)):
         half = xp.where(power > 1, 0.5 * power, one)
         shift = _common_shift(xp, slopes, weight, power)
         db = xp.sqrt(xp.sum((slopes - shift[..., None, :]) ** 2, axis=-1))
         rest = (
             db**power + at_home(blocks["beta"]) ** power + at_home(blocks["a"]) ** half + at_home(blocks["v"]) ** half
         )
-        out[name] = _over_scales(xp, weight, true, cells.member, rest)
+        out[name] = _over_scales(xp, weight, true, member, rest)
     out["matched"] = matched
 
-    kinds = {"over": cells.size > 1, "exact": cells.size == 1}
-    mass = xp.matmul(weight[..., None, :], cells.member)[..., 0, :]
+    kinds = {"over": size > 1, "exact": size == 1}
+    mass = xp.matmul(weight[..., None, :], member)[..., 0, :]
     mass = xp.abs(mass * xp.sum(true) / xp.sum(weight, axis=-1)[..., None] - true)
     errors = {name: at_home(error) for name, error in blocks.items()}
     for kind, is_kind in kinds.items():
-        inside = xp.sum(cells.member * xp.astype(is_kind, c.dtype)[..., None, :], axis=-1)
+        inside = xp.sum(member * xp.astype(is_kind, c.dtype)[..., None, :], axis=-1)
         out |= {f"{name}_{kind}": xp.sum(error * inside, axis=-1) for name, error in errors.items()}
         out[f"mass_{kind}"] = xp.sum(mass * xp.astype(is_kind, c.dtype), axis=-1)
-    for kind, is_kind in (*kinds.items(), ("empty", cells.size == 0)):
+    for kind, is_kind in (*kinds.items(), ("empty", size == 0)):
         out[f"cells_{kind}"] = xp.sum(xp.astype(is_kind, c.dtype), axis=-1)
     return out
-
-
-_BLOCKS = {"b": "b", "a": "a", "beta": "beta", "v": "variance"}
-
-
-def _exponent(own: Array) -> Array:
-    """Return rbar of the cell that each atom is in."""
-    xp = namespace(own)
-    power = xp.full_like(own, 7.0)
-    for atoms, rbar in RBAR.items():
-        power = xp.where(own == atoms, xp.full_like(own, rbar), power)
-    return power
 
 
 def _common_shift(xp: Any, slopes: Array, weight: Array, power: Array) -> Array:
@@ -249,11 +174,6 @@ def _over_scales(xp: Any, weight: Array, true: Array, member: Array, rest: Array
     return best
 
 
-def _distances(atoms: np.ndarray, target: np.ndarray, part: slice) -> np.ndarray:
-    distance: np.ndarray = np.linalg.norm(atoms[:, None, part] - target[None, :, part], axis=-1)
-    return distance
-
-
 def _align(fitted: Array, truth: Array, model: SoftmaxGaussian) -> tuple[Array, Array]:
     """Shift the gates to those of the best pairing with the truth; return the atoms and the cost of that pairing."""
     flat, target = to_numpy(fitted).reshape(-1, *fitted.shape[-2:]), to_numpy(truth)
@@ -261,7 +181,8 @@ def _align(fitted: Array, truth: Array, model: SoftmaxGaussian) -> tuple[Array, 
         raise ValueError(f"{flat.shape[1]} fitted atoms cannot be paired with {len(target)} true atoms")
     aligned, costs = flat.copy(), np.full(len(flat), np.inf)
     for k, atoms in enumerate(flat):
-        fixed = sum(_distances(atoms, target, part) for part in (model.a, model.beta, model.variance))
+        apart = atoms[:, None] - target
+        fixed = sum(np.linalg.norm(apart[..., part], axis=-1) for part in (model.a, model.beta, model.variance))
         gates = target[None, :, model.gate] - atoms[:, None, model.gate]
         # pairing and shift in turn, from the shift that makes any two gates equal
         for shift in gates.reshape(-1, 1 + model.d):

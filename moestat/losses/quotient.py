@@ -61,39 +61,26 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.losses.quotient_softmax import quotient_softmax
-from moestat.losses.rays import equal_rows, merge_cost, merging, norm, null_distance
+from moestat.losses.rays import equal_rows, merge_cost, merging, norm, null_projection, ray_distance, summed_by_group
 from moestat.losses.voronoi import infimum
 from moestat.models.gates import gate_values
 from moestat.models.regression import Model
 
-MOST_PAIRS = 2_000_000
-"""Largest number of steps of the exact infimum, per cell and fitted measure."""
+MOST_PAIRS = 2_000_000  #: Largest number of steps of the exact infimum, per cell and fitted measure.
+GAUGE_ROUNDS = 3  # of averaging that a gauge of the softmax is refined by
+GAUGES_AT_A_TIME = 24  # whose atoms are merged together, the most promising first
 
 
 @takes_float64("fitted", "truth")
 def quotient(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return the quotient loss (see the module's text).
+    """Return the quotient loss (see the module's text), (...), of fits (..., N, P), N >= N*.
 
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P), N* <= N, or (K, N*, P)
-        A list of K measures gives the infimum over it.
-
-    Returns
-    -------
-    array (...)
-
-    Raises
-    ------
-    ValueError
-        If N < N*, or if N is so large that the exact infimum is out of reach.
+    ``truth`` is (N*, P), or a list (K, N*, P), over which it is the infimum.
     """
     xp = namespace(fitted, truth)
-    loss = quotient_softmax if model.gate == "softmax" else _by_atom
-    values = infimum(loss, to_numpy(fitted), to_numpy(truth), model)
-    return xp.asarray(values, dtype=fitted.dtype)
+    loss = _softmax if model.gate == "softmax" else _by_atom
+    values = infimum(loss, to_numpy(fitted).reshape(-1, *fitted.shape[-2:]), to_numpy(truth), model)
+    return xp.asarray(values.reshape(fitted.shape[:-2]), dtype=fitted.dtype)
 
 
 @dataclass(frozen=True)
@@ -105,39 +92,15 @@ class _Truth:
     constant: np.ndarray
 
 
-def _true_cells(truth: np.ndarray, model: Model, kind: str) -> _Truth:
-    constant = np.all(truth[:, 1 : model.gate_size] == 0, axis=1) & (model.gate == "sigmoid")
-    eta = truth[:, model.eta]
-    if kind == "none":
-        return _Truth(truth, eta, constant)
-    vector = np.where(constant[:, None], gate_values("sigmoid", truth[:, :1]) * eta, eta)
-    if kind == "relu":
-        return _Truth(truth, vector, constant)
-    # with c out of the key, all constant gates are one
-    key = np.where(constant[:, None], 0.0, truth[:, : model.gate_size])
-    group = equal_rows(key)
-    first = np.array([np.flatnonzero(group == g)[0] for g in range(group.max() + 1)])
-    return _Truth(truth[first], np.eye(first.size)[group].T @ vector, constant[first])
-
-
 @dataclass(frozen=True)
 class _Sets:
     """The sets of at most ``most`` of N atoms, with a table of unions of disjoint sets for the dynamic program.
 
-    Attributes
-    ----------
-    members : int array (S, most)
-        Atoms of each set, filled up with -1.
-    code : int array (S,)
-        Sets as bit masks.
-    left, right, union : int arrays
-        Mask of the atoms used so far, position of a set disjoint from it, and mask of both, sorted by union.
-    start : int array
-        Where each union's entries begin.
+    Every entry of the table has the mask of the atoms used so far (``left``), the position of a set disjoint from it
+    (``right``), and the mask of both; it is sorted by ``union``, whose entries begin at ``start``.
     """
 
-    members: np.ndarray
-    code: np.ndarray
+    members: np.ndarray  #: (S, most) int, atoms of each set, filled up with -1.
     left: np.ndarray
     right: np.ndarray
     union: np.ndarray
@@ -148,10 +111,8 @@ class _Sets:
 def _sets(n: int, most: int) -> _Sets:
     pairs = sum(comb(n, size) * 2 ** (n - size) for size in range(1, most + 1))
     if pairs > MOST_PAIRS:
-        raise ValueError(
-            f"{n} fitted atoms with up to {most} of them in a cell need {pairs} steps for the quotient loss; "
-            f"allowed are {MOST_PAIRS}"
-        )
+        needed = f"{n} fitted atoms with up to {most} of them in a cell need {pairs} steps for the quotient loss"
+        raise ValueError(f"{needed}; allowed are {MOST_PAIRS}")
     chosen = [s for size in range(1, most + 1) for s in combinations(range(n), size)]
     code = np.array([sum(1 << i for i in s) for s in chosen])
     members = np.array([[*s, *[-1] * (most - len(s))] for s in chosen])
@@ -161,21 +122,27 @@ def _sets(n: int, most: int) -> _Sets:
     order = np.argsort(union, kind="stable")
     left, right, union = left[order], right[order], union[order]
     start = np.flatnonzero(np.r_[True, union[1:] != union[:-1]])
-    return _Sets(members, code, left, right, union[start], start)
+    return _Sets(members, left, right, union[start], start)
 
 
 def _by_atom(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     kind = merging(model)
-    cells = _true_cells(truth, model, kind)
-    n, m = fitted.shape[-2], len(cells.atoms)
+    constant = np.all(truth[:, 1 : model.gate_size] == 0, axis=1) & (model.gate == "sigmoid")
+    vector = truth[:, model.eta]
+    if kind != "none":
+        vector = np.where(constant[:, None], gate_values("sigmoid", truth[:, :1]) * vector, vector)
+    if kind == "linear":
+        # with c out of the key, all constant gates are one
+        key = np.where(constant[:, None], 0.0, truth[:, : model.gate_size])
+        first, vector = summed_by_group(equal_rows(key), vector)
+        truth, constant = truth[first], constant[first]
+    cells = _Truth(truth, vector, constant)
+    n, m = fitted.shape[-2], len(truth)
     if n < m:
         raise ValueError(f"{n} fitted atoms cannot represent {m} true atoms")
-    flat = fitted.reshape(-1, n, fitted.shape[-1])
     sets = _sets(n, n - m + 1)
-    null = null_distance(flat[..., model.eta], kind)
-    return np.array([_member(*one, cells, model, kind, sets) for one in zip(flat, null, strict=True)]).reshape(
-        fitted.shape[:-2]
-    )
+    null = norm(fitted[..., model.eta] - null_projection(fitted[..., model.eta], kind))
+    return np.array([_member(*one, cells, model, kind, sets) for one in zip(fitted, null, strict=True)])
 
 
 def _member(atoms: np.ndarray, null: np.ndarray, cells: _Truth, model: Model, kind: str, sets: _Sets) -> float:
@@ -224,15 +191,9 @@ def _cell_costs(atoms: np.ndarray, cells: _Truth, model: Model, kind: str, membe
 
 
 def _with_mirror_pair(
-    atoms: np.ndarray,
-    shape: np.ndarray,
-    vectors: np.ndarray,
-    price: np.ndarray,
-    target: np.ndarray,
-    model: Model,
-    kind: str,
-    members: np.ndarray,
-) -> np.ndarray:
+    atoms: np.ndarray, shape: np.ndarray, vectors: np.ndarray, price: np.ndarray, target: np.ndarray, model: Model,
+    kind: str, members: np.ndarray,
+) -> np.ndarray:  # fmt: skip
     """Return the cost (sets,) of a cell of constant gate when two of its atoms form a mirror pair."""
     there = members >= 0
     best = np.full(len(members), np.inf)
@@ -250,3 +211,86 @@ def _with_mirror_pair(
         cost = gate + norm(eta[i] - eta[j]) + np.sum(shape[members[rows]] * rest, axis=1)
         best[rows] = np.minimum(best[rows], cost + merge_cost(v, k, used, target, kind))
     return best
+
+
+def _softmax(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
+    kind = merging(model)
+    n, m = fitted.shape[-2], len(truth)
+    if n < m:
+        raise ValueError(f"{n} fitted atoms cannot represent {m} true atoms")
+    masses = np.exp(truth[:, 0])
+    group = equal_rows(truth[:, 1 : model.gate_size]) if kind != "none" else np.arange(m)
+    target = masses[:, None] * truth[:, model.eta]
+    group_of_cell = group
+    if kind == "linear":
+        first, target = summed_by_group(group, target)
+        truth, group_of_cell = truth[first], np.arange(first.size)
+    cells = _SoftmaxTruth(
+        truth[:, 1 : model.gate_size],
+        truth[:, model.eta],
+        target,
+        np.eye(group.max() + 1)[group_of_cell],
+        np.bincount(group, weights=masses),
+    )
+    return np.array([_softmax_member(atoms, cells, model, kind) for atoms in fitted])
+
+
+@dataclass(frozen=True)
+class _SoftmaxTruth:
+    """True cells of a softmax gate: (A, b), eta, w* eta*, the group of each cell (one-hot), and the groups' masses."""
+
+    gate: np.ndarray
+    eta: np.ndarray
+    target: np.ndarray
+    group: np.ndarray
+    mass: np.ndarray
+
+
+def _softmax_member(atoms: np.ndarray, cells: _SoftmaxTruth, model: Model, kind: str) -> float:
+    """Return the loss of one fitted measure in the best of the gauges reached from pairing one atom with one cell."""
+    gate, eta = atoms[:, 1 : model.gate_size], atoms[:, model.eta]
+    if kind == "linear":
+        apart = np.zeros((len(atoms), len(cells.gate)))
+    elif kind == "relu":
+        apart = ray_distance(eta, cells.eta) ** 2
+    else:
+        apart = np.sum((eta[:, None, :] - cells.eta) ** 2, axis=-1)
+    share = np.exp(atoms[:, 0] - np.max(atoms[:, 0]))
+    share = share / np.sum(share)
+    shifts = (cells.gate - gate[:, None, :]).reshape(-1, gate.shape[1])
+    tried = [shifts]
+    for _ in range(GAUGE_ROUNDS):
+        moved = gate + shifts[:, None, :]
+        distance = np.sum((moved[:, :, None, :] - cells.gate) ** 2, axis=-1) + apart
+        step = cells.gate[np.argmin(distance, axis=-1)] - moved
+        shifts = shifts + np.sum(share[:, None] * step, axis=1)
+        tried.append(shifts)
+    moved = gate + np.concatenate(tried)[:, None, :]
+    difference = moved[:, :, None, :] - cells.gate
+    near = np.argmin(np.sum(difference**2, axis=-1) + apart, axis=-1)
+    member = near[..., None] == np.arange(len(cells.gate))
+    # the gauge of c: masses of the occupied groups closest to the true ones, in logarithms
+    mass = np.sum(share[:, None] * (member @ cells.group), axis=1)
+    log_ratio = np.log(np.where(mass > 0, cells.mass / np.where(mass > 0, mass, 1.0), 1.0))
+    scale = np.exp(np.sum(log_ratio, axis=1) / np.sum(mass > 0, axis=1))[:, None]
+    w = share * scale
+    split = (model.a_matrix, model.b)
+    norms = sum(norm(difference[..., part.start - 1 : part.stop - 1]) for part in split)
+    total = np.sum(np.abs(mass * scale - cells.mass), axis=1) + np.sum(w[..., None] * member * norms, axis=(1, 2))
+    if kind == "none":
+        return float(np.min(total + np.sum(w[..., None] * member * np.sqrt(apart), axis=(1, 2))))
+    # an atom of weight 0, which an empty cell can move
+    vectors = np.concatenate([w[..., None] * eta, np.zeros((len(w), 1, eta.shape[1]))], axis=1)
+    least = np.inf
+    for rows in np.array_split(np.argsort(total), -(-len(total) // GAUGES_AT_A_TIME)):
+        rows = rows[~(total[rows] >= least)]  # merging only adds to the total: a gauge that is dear already cannot win
+        if not rows.size:
+            break
+        cost = total[rows]
+        used = np.concatenate([member[rows], np.ones((len(rows), 1, len(cells.target)), dtype=bool)], axis=1)
+        used = np.moveaxis(used, -1, 0)
+        merged = merge_cost(vectors[rows] * used[..., None], used * 1.0, used, cells.target[:, None, :], kind)
+        for each in merged:
+            cost = cost + each
+        least = np.minimum(least, np.min(cost))
+    return float(least)

@@ -10,29 +10,14 @@ import numpy as np
 
 from moestat.models.regression import Model
 
-STEPS = 64
-"""Bisection steps; the bracket asinh(slope) in [-40, 40] then shrinks below rounding."""
+STEPS = 64  # of bisection; the bracket asinh(slope) in [-40, 40] then shrinks below rounding
 
 
 def merge_cost(vectors: np.ndarray, price: np.ndarray, used: np.ndarray, target: np.ndarray, kind: str) -> np.ndarray:
-    r"""Return the least cost of moving vectors so that they add up to ``target``.
+    """Return the least cost of moving vectors (..., k, E) so that they add up to ``target`` (..., E), an array (...).
 
-    Parameters
-    ----------
-    vectors : array (..., k, E)
-        Zero where not ``used``.
-    price : array (..., k)
-        Cost of moving a vector by one unit.
-    used : bool array (..., k)
-        At least one along the last axis.
-    target : array (E,) or (..., E)
-    kind : {"linear", "relu"}
-        "linear": the moved vectors may be any that add up to the target; "relu": they must be non-negative multiples
-        of it.
-
-    Returns
-    -------
-    array (...)
+    ``price`` (..., k) is the cost of moving one by a unit; of those that are ``used`` there is at least one, the others
+    are zero. For "linear" the moved vectors may be any, for "relu" they must be non-negative multiples of the target.
     """
     if kind == "linear":
         cost: np.ndarray = np.min(np.where(used, price, np.inf), axis=-1) * norm(np.sum(vectors, axis=-2) - target)
@@ -88,16 +73,11 @@ def _ray_lengths(u: np.ndarray, v: np.ndarray, price: np.ndarray, used: np.ndarr
     return used_lengths
 
 
-def null_distance(eta: np.ndarray, kind: str) -> np.ndarray:
-    """Return the distance of experts (..., E) to those that vanish: 0, and for ReLU all with h <= 0 on [-1, 1]^d.
+def null_projection(eta: np.ndarray, kind: str) -> np.ndarray:
+    """Return the experts that vanish, 0 and for ReLU all with h <= 0 on [-1, 1]^d, nearest to experts (..., E).
 
     a'x + beta <= 0 on the cube means ||a||_1 <= -beta, a cone; the projection onto it soft-thresholds a.
     """
-    return norm(eta - null_projection(eta, kind))
-
-
-def null_projection(eta: np.ndarray, kind: str) -> np.ndarray:
-    """Return the experts that vanish, see :func:`null_distance`, nearest to experts (..., E)."""
     if kind != "relu":
         return np.zeros_like(eta)
     a, height = np.abs(eta[..., :-1]), -eta[..., -1]
@@ -136,6 +116,12 @@ def merging(model: Model) -> str:
     if model.expert == "polynomial" and model.power == 1:
         return "linear"
     return model.expert if model.expert in ("linear", "relu") else "none"
+
+
+def summed_by_group(group: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first row of every group 0, 1, ..., and the sums of its vectors."""
+    first = np.unique(group, return_index=True)[1]
+    return first, np.eye(first.size)[group].T @ vectors
 
 
 def equal_rows(rows: np.ndarray) -> np.ndarray:

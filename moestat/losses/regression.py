@@ -11,13 +11,9 @@ from moestat.models.regression import Model
 def regression_losses(fitted: np.ndarray, truth: np.ndarray, model: Model) -> dict[str, np.ndarray]:
     """Return the losses (...) of regression fits (..., N, P) that apply to a model, to a truth or a list of measures.
 
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P) or (K, N*, P)
-        ``L3`` and ``L5`` are infima over all minimisers with N atoms that a truth has; to a list of measures they are
-        taken to these themselves.
-    model : Model
+    ``L1``, ``L2_1``, ``L2_2`` (L2r with r = 1, 2), ``L3``, ``quotient``, ``matched``, and where they apply ``Lsm``,
+    ``L4``, ``L5``. ``L3`` and ``L5`` are infima over all minimisers with N atoms that a truth (N*, P) has; to a list
+    (K, N*, P) they are taken to these measures themselves.
     """
     weak = minimisers.L3_infimum if truth.ndim == 2 else voronoi.L3
     losses = {

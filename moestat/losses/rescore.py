@@ -40,14 +40,11 @@ def rescore(
     Parameters
     ----------
     parameters : array (S, R, N, P)
-        Of R replicates at each of S sample sizes, N atoms of P coordinates in the order of the model's class. Fits that
-        are missing or failed are NaN.
+        Of R replicates at each of the S sample sizes ``n``, N atoms of P coordinates in the order of the model's class.
+        Fits that are missing or failed are NaN.
     truth : array (N*, P)
         For a regression model also (K, N*, P), a list of measures: the losses are infima over it, and there are no
-        blocks. Numbers of any type are made float64, here and in ``parameters``.
-    n : sequence of S numbers
-        The sample sizes.
-    model : SoftmaxGaussian, Competition or moestat.models.regression.Model
+        blocks.
     x : array (m, d), optional
         Inputs over which the error of the fitted density (``hellinger``, ``hellinger_squared``) or regression function
         (``rmse``) is averaged; without them it is left out.
@@ -56,18 +53,10 @@ def rescore(
     -------
     xarray.Dataset
         Dimensions n and replicate. For Gaussian models all of :func:`moestat.losses.measures.softmax_losses` or
-        :func:`~moestat.losses.measures.competition_losses`; for regression models ``L1``, ``L2_1``, ``L2_2`` (L2r with
-        r = 1, 2), ``L3``, ``quotient``, ``matched``, where they apply ``Lsm``, ``L4``, ``L5``, and the blocks of
-        :func:`moestat.losses.voronoi.blocks`. As in the studies and in the theorems, ``L3`` and ``L5`` are infima over
-        all minimisers with N atoms that a truth has (:func:`moestat.losses.minimisers.L3_infimum`); to a list of
-        measures they are taken to these themselves. A block is NaN where there is no cell of its kind. ``usable`` says
-        which fits could be scored: the others (numbers that are not finite, variances that are not positive) are NaN in
-        every loss.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit each other or the model, ``x`` or ``truth`` holds what it must not, or no fit is usable.
+        :func:`~moestat.losses.measures.competition_losses`; for regression models those of
+        :func:`moestat.losses.regression.regression_losses` and the blocks of :func:`moestat.losses.voronoi.blocks`,
+        NaN where there is no cell of their kind. ``usable`` says which fits could be scored: the others (numbers that
+        are not finite, variances that are not positive) are NaN in every loss.
 
     Examples
     --------
@@ -83,10 +72,8 @@ def rescore(
     fitted, target = (to_numpy(as_float64(a, name)) for a, name in ((parameters, "parameters"), (truth, "truth")))
     sizes = to_numpy(as_float64(n, "n"))
     if fitted.ndim != 4 or fitted.shape[-1] != model.atom_size:
-        raise ValueError(
-            f"parameters has shape {fitted.shape}; it must be (sizes, replicates, atoms, {model.atom_size}), as "
-            "the model's atoms have so many coordinates"
-        )
+        wanted = f"(sizes, replicates, atoms, {model.atom_size}), as the model's atoms have so many coordinates"
+        raise ValueError(f"parameters has shape {fitted.shape}; it must be {wanted}")
     if sizes.shape != fitted.shape[:1]:
         raise ValueError(f"n has shape {sizes.shape}; parameters holds fits at {fitted.shape[0]} sizes")
     if isinstance(model, Model) and model.mirror:
@@ -104,11 +91,7 @@ def rescore(
 
 @takes_float64("fitted", "truth", "x")
 def score(
-    fitted: np.ndarray,
-    truth: np.ndarray,
-    model: SoftmaxGaussian | Competition | Model,
-    *,
-    x: Any = None,
+    fitted: np.ndarray, truth: np.ndarray, model: SoftmaxGaussian | Competition | Model, *, x: Any = None
 ) -> dict[str, np.ndarray]:
     """Return the losses of parameters (..., N, P) as arrays (...); otherwise as :func:`rescore`."""
     usable = np.all(np.isfinite(fitted), axis=(-2, -1))
@@ -131,7 +114,11 @@ def score(
             raise ValueError(f"x has shape {x.shape}; it must be (points, {model.d})")
         if not len(x) or not np.isfinite(x).all():
             raise ValueError("x must hold at least one point, and only finite numbers")
-        losses |= _function_errors(good, truth, model, x)
+        if isinstance(model, Model):
+            measures = truth if truth.ndim == 3 else truth[None]
+            losses["rmse"] = np.min([function.rmse(model, good, model.predict(g, x), x) for g in measures], axis=0)
+        else:
+            losses["hellinger"], losses["hellinger_squared"] = expected_hellinger(model, good, truth, x)
     for name in losses:
         for kind in KINDS:
             if name.endswith(f"_{kind}") and not name.startswith("cells"):
@@ -141,14 +128,3 @@ def score(
         out[name] = np.full(usable.shape, np.nan)
         out[name][usable] = values
     return out
-
-
-def _function_errors(
-    fitted: np.ndarray, truth: np.ndarray, model: SoftmaxGaussian | Competition | Model, x: np.ndarray
-) -> dict[str, np.ndarray]:
-    if isinstance(model, Model):
-        measures = truth if truth.ndim == 3 else truth[None]
-        errors = [function.rmse(model, fitted, model.predict(g, x), x) for g in measures]
-        return {"rmse": np.min(errors, axis=0)}
-    h, h2 = expected_hellinger(model, fitted, truth, x)
-    return {"hellinger": h, "hellinger_squared": h2}

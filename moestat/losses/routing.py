@@ -20,18 +20,7 @@ def one_hot(index: Array, size: int, dtype: object) -> Array:
 
 @takes_float64("expert", "cluster")
 def counts(expert: Array, cluster: Array, experts: int, clusters: int) -> Array:
-    """Count the samples of each cluster at each expert.
-
-    Parameters
-    ----------
-    expert, cluster : (..., n) int arrays
-    experts, clusters : int
-        M and K.
-
-    Returns
-    -------
-    (..., M, K) float array
-    """
+    """Count the samples of each of K clusters at each of M experts, (..., M, K), of int arrays (..., n)."""
     xp = namespace(expert, cluster)
     at_expert = one_hot(expert, experts, xp.float64)
     in_cluster = one_hot(cluster, clusters, xp.float64)

@@ -19,45 +19,22 @@ import numpy as np
 from moestat.doors import takes_float64
 from moestat.fit.moments import Problem
 from moestat.fit.second_order import free_coordinates
-from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, expected_blocks
-from moestat.models import gates
+from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, line_of
 from moestat.models.regression import Model
 
-SMOOTHING = 0.001
-"""Half width of the blend that replaces the ReLU's kink in H, as in the last rung of the fit."""
+SMOOTHING = 0.001  #: Half width of the blend that replaces the ReLU's kink in H, as in the last rung of the fit.
 
 
 @takes_float64("theta", "x_points", "target", finite=True)
 def sandwich_line(
     model: Model, theta: np.ndarray, x_points: np.ndarray, target: np.ndarray, noise_variance: float, *, box: float
 ) -> FisherLine:
-    """Return the expected losses, at n = 1, of least squares beside one population minimiser.
+    """Return the expected losses, at n = 1, of least squares beside one population minimiser ``theta`` (N, P).
 
-    Parameters
-    ----------
-    model : Model
-        The model that is fitted.
-    theta : array (N, P)
-        The population minimiser.
-    x_points : array (m, d)
-        Points that stand for the distribution of X; best those on which ``theta`` is the minimiser.
-    target : array (m,)
-        The true function there.
-    noise_variance : float
-        v > 0.
-    box : float
-        Coordinates on it, with the gradient pushing outwards, do not move.
-
-    Returns
-    -------
-    FisherLine
-        ``"rmse"`` is left out: the distance to the truth does not vanish; ``"rmse_pseudo"`` is the root of the expected
-        squared distance between the fitted function and that of ``theta``. Rank and nullity are those of H.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer points than coordinates.
+    The points (m, d) stand for the law of X, best those on which ``theta`` is the minimiser; ``target`` (m,) is the
+    truth there. Coordinates on the ``box``, with the gradient pushing outwards, do not move. In the line ``"rmse"`` is
+    left out: the distance to the truth does not vanish; ``"rmse_pseudo"`` is the root of the expected squared distance
+    between the fitted function and that of ``theta``. Rank and nullity are those of H.
     """
     m = x_points.shape[0]
     if m < theta.size:
@@ -70,9 +47,9 @@ def sandwich_line(
         _, slope, hessian = Problem(model, len(theta), x[None], y[None], "double").hessian(theta[None], smooth, 1.0)
         gradient += slope[0] * len(x)
         curvature += hessian[0] * len(x)
-        jacobian, residual = _jacobian(model, theta, x, y, smooth)
+        f, jacobian, *_ = model.tangents(theta, x, tau=smooth)
         tangents += jacobian @ jacobian.T
-        spread += (jacobian * (noise_variance + residual**2)) @ jacobian.T
+        spread += (jacobian * (noise_variance + (f - y) ** 2)) @ jacobian.T
     free = free_coordinates(theta.reshape(1, -1), gradient[None] / m, -box, box)[0]
     free &= np.abs(theta.ravel()) < box * (1 - 1e-12)
     h, s, j = (a[np.ix_(free, free)] / m for a in (0.5 * (curvature + curvature.T), spread, tangents))
@@ -81,31 +58,5 @@ def sandwich_line(
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     covariance = np.zeros((theta.size, theta.size))
     covariance[np.ix_(free, free)] = inverse @ s @ inverse
-    expected = expected_blocks(model, covariance, len(theta))
-    l3 = sum(expected.values())
-    rank = int(kept.sum())
-    dropped = np.max(np.abs(values[~kept]), initial=0.0)
-    smallest = float(np.min(values[kept], initial=np.inf))
-    return FisherLine(
-        at_one={
-            "L1": l3,
-            "L3": l3,
-            "matched_sum": l3,
-            "rmse_pseudo": float(np.sqrt(np.trace(covariance[np.ix_(free, free)] @ j))),
-            **expected,
-        },
-        rank=rank,
-        nullity=theta.size - rank,
-        gap=abs(smallest) / dropped if dropped > 0 else np.inf,
-        smallest=smallest / float(values[-1]) if rank else 0.0,
-    )
-
-
-def _jacobian(
-    model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, smooth: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivatives of f (N P, rows), atoms in turn, and the residuals f - y (rows,)."""
-    f, (g, *turns), (phi, slope), q, e = model._forward(theta, x, smooth, 1)
-    u, v = gates.output_slopes(model.gate, g, phi, f, *turns), g * slope
-    parts = [np.concatenate([u[i] * q, v[i] * e]) for i in range(len(theta))]
-    return np.concatenate(parts), f - y
+    spread_of_f = np.trace(covariance[np.ix_(free, free)] @ j)
+    return line_of(model, covariance, values, kept, rmse_pseudo=float(np.sqrt(spread_of_f)))

@@ -33,16 +33,7 @@ BLOCKS = ("A", "b", "c", "eta")
 
 @takes_float64("fitted", "truth")
 def compare(fitted: Array, truth: Array, model: Model) -> Comparison:
-    """Compare fitted atoms (..., N, P) with one true measure (N*, P), softmax gates in the gauge of least L3.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of coordinates do not fit the model.
-    """
-    _check(fitted, truth, model)
-    if model.gate != "softmax":
-        return compared(fitted, truth, model)
+    """Compare fitted atoms (..., N, P) with one true measure (N*, P), softmax gates in the gauge of least L3."""
     xp = namespace(fitted, truth)
     gauged = _gauged(fitted, truth, model)
     best = xp.argmin(_l3(compared(gauged, truth, model)), axis=-1)
@@ -50,30 +41,24 @@ def compare(fitted: Array, truth: Array, model: Model) -> Comparison:
     return compared(xp.take_along_axis(gauged, chosen, axis=-3)[..., 0, :, :], truth, model)
 
 
-def _check(fitted: Array, truth: Array, model: Model) -> None:
+def _gauged(fitted: Array, truth: Array, model: Model) -> Array:
+    """Return the fits in the gauges in question, (..., K, N, P); gates other than the softmax have one."""
     for name, atoms in (("fitted", fitted), ("truth", truth)):
         if atoms.ndim < 2 or atoms.shape[-1] != model.atom_size:
-            raise ValueError(
-                f"{name} has shape {tuple(atoms.shape)}; its last axis must hold the {model.atom_size} coordinates of "
-                "an atom"
-            )
-
-
-def _gauged(fitted: Array, truth: Array, model: Model) -> Array:
+            raise ValueError(f"{name} has shape {tuple(atoms.shape)}; it must be (..., atoms, {model.atom_size})")
+    if model.gate != "softmax":
+        return fitted[..., None, :, :]
     xp = namespace(fitted, truth)
     return xp.asarray(candidates(to_numpy(fitted), to_numpy(truth), model).copy(), dtype=fitted.dtype)
 
 
-def _least(loss: Callable[[Comparison], Array]) -> Callable[[Array, Array, Model], Array]:
-    """Make a loss between measures of a cost of comparisons: over the gauges of a softmax, the least one."""
+def _least(cost: Callable[[Comparison], Array], fitted: Array, truth: Array, model: Model) -> Array:
+    """Return the least cost of a comparison, over the gauges of a softmax and over a list of true measures."""
 
-    def least(fitted: Array, truth: Array, model: Model) -> Array:
-        _check(fitted, truth, model)
-        if model.gate != "softmax":
-            return loss(compared(fitted, truth, model))
-        return namespace(fitted).min(loss(compared(_gauged(fitted, truth, model), truth, model)), axis=-1)
+    def loss(fitted: Array, truth: Array, model: Model) -> Array:
+        return namespace(fitted).min(cost(compared(_gauged(fitted, truth, model), truth, model)), axis=-1)
 
-    return least
+    return infimum(loss, fitted, truth, model)
 
 
 @takes_float64("fitted", "truth")
@@ -110,41 +95,30 @@ def L1(fitted: Array, truth: Array, model: Model) -> Array:
         + \sum_{j\,over}\sum_{i\in A_j} (\|\Delta A\|^2 + \|\Delta b\|^2 + \|\Delta\eta\|^2)
         + \sum_{j\,exact}\sum_{i\in A_j} (\|\Delta A\| + \|\Delta b\| + |\Delta c| + \|\Delta\eta\|)
 
-    with w = sigmoid(c) or exp(c). Returns an array (...).
+    with w = sigmoid(c) or exp(c).
     """
-    return infimum(_least(_l1), fitted, truth, model)
 
+    def cost(k: Comparison) -> Array:
+        squares = k.in_cells(k.square["A"] + k.square["b"] + k.square["eta"])
+        return _total(k, k.weight_error + squares, k.in_cells(_norms(k)))
 
-def _l1(k: Comparison) -> Array:
-    squares = k.in_cells(k.square["A"] + k.square["b"] + k.square["eta"])
-    return _total(k, k.weight_error + squares, k.in_cells(_norms(k)))
+    return _least(cost, fitted, truth, model)
 
 
 def L2r(fitted: Array, truth: Array, model: Model, r: float = 1.0) -> Array:
-    r"""Loss of polynomial experts, equation (11): as :func:`L1`, every power replaced by r >= 1, eta = (a, beta).
+    r"""Loss of polynomial experts, equation (11).
 
-    .. math::
-        \sum_{j\,over} \Big|\sum_{i\in A_j} w_i - w^*_j\Big|
-        + \sum_{j\,over}\sum_{i\in A_j}
-            (\|\Delta A\|^r + \|\Delta b\|^r + \|\Delta a\|^r + |\Delta\beta|^r)
-        + \sum_{j\,exact}\sum_{i\in A_j}
-            (\|\Delta A\|^r + \|\Delta b\|^r + |\Delta c|^r + \|\Delta a\|^r + |\Delta\beta|^r)
-
-    Returns an array (...).
-
-    Raises
-    ------
-    ValueError
-        If r < 1.
+    As :func:`L1`, every norm of the last two sums to the power r >= 1, and :math:`\|\Delta a\|^r + |\Delta\beta|^r` in
+    place of that of eta = (a, beta).
     """
     if not r >= 1:
         raise ValueError(f"r is {r}; it must be at least 1")
 
-    def loss(k: Comparison) -> Array:
+    def cost(k: Comparison) -> Array:
         both = sum(square ** (r / 2) for square in (k.square["A"], k.square["b"], *k.eta_parts))
         return _total(k, k.weight_error + k.in_cells(both), k.in_cells(both + k.square["c"] ** (r / 2)))
 
-    return infimum(_least(loss), fitted, truth, model)
+    return _least(cost, fitted, truth, model)
 
 
 def L3(fitted: Array, truth: Array, model: Model) -> Array:
@@ -155,10 +129,8 @@ def L3(fitted: Array, truth: Array, model: Model) -> Array:
 
     .. math::
         \sum_j\sum_{i\in A_j} (\|\Delta A\| + \|\Delta b\| + |\Delta c| + \|\Delta\eta\|)
-
-    Returns an array (...).
     """
-    return infimum(_least(_l3), fitted, truth, model)
+    return _least(_l3, fitted, truth, model)
 
 
 def _l3(k: Comparison) -> Array:
@@ -185,42 +157,27 @@ def Lsm(fitted: Array, truth: Array, model: Model) -> Array:
         + \sum_{|A_j|>1}\sum_{i\in A_j} e^{c_i} (\|\Delta A\|^2 + \|\Delta b\|^2 + \|\Delta\eta\|^2)
         + \sum_{|A_j|=1}\sum_{i\in A_j} e^{c_i} (\|\Delta A\| + \|\Delta b\| + \|\Delta\eta\|)
 
-    Returns an array (...). Unlike the others it sees empty cells, through the first sum.
-
-    Raises
-    ------
-    ValueError
-        If the gate is not the softmax.
+    Unlike the others it sees empty cells, through the first sum.
     """
     if model.gate != "softmax":
         raise ValueError(f"Lsm is a loss of softmax gates; the gate is {model.gate!r}")
-    return infimum(_least(_lsm), fitted, truth, model)
 
+    def cost(k: Comparison) -> Array:
+        squares = k.square["A"] + k.square["b"] + k.square["eta"]
+        norms = k.norm("A") + k.norm("b") + k.norm("eta")
+        over, exact = (k.in_cells(k.weight[..., None] * part) for part in (squares, norms))
+        return _total(k, k.weight_error + over, k.weight_error + exact)
 
-def _lsm(k: Comparison) -> Array:
-    squares = k.square["A"] + k.square["b"] + k.square["eta"]
-    norms = k.norm("A") + k.norm("b") + k.norm("eta")
-    over, exact = (k.in_cells(k.weight[..., None] * part) for part in (squares, norms))
-    return _total(k, k.weight_error + over, k.weight_error + exact)
+    return _least(cost, fitted, truth, model)
 
 
 def blocks(fitted: Array, truth: Array, model: Model) -> dict[str, Array]:
-    """Return the errors by block and by kind of true atom, for tables of parameter rates.
+    """Return the errors by block and by kind of true atom, each (...), for tables of parameter rates.
 
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P)
-        One measure.
-
-    Returns
-    -------
-    dict of arrays (...)
-        ``"A_over"``, ``"A_exact"``, and so for b, c, eta: the sum of the norms of the block's error over the atoms in
-        cells of that kind; blocks that the score does not have are left out. ``"weight_over"`` and
-        ``"weight_exact"``: sums of | sum of the weights of a cell - true weight |. ``"cells_over"``,
-        ``"cells_exact"``, ``"cells_empty"``: numbers of cells with two or more, one and no atoms. A sum over no cell
-        is 0.
+    ``"A_over"``, ``"A_exact"``, and so for b, c, eta: the sum of the norms of the block's error over the atoms in cells
+    of that kind; blocks that the score does not have are left out. ``"weight_over"`` and ``"weight_exact"``: sums of |
+    sum of the weights of a cell - true weight |. ``"cells_over"``, ``"cells_exact"``, ``"cells_empty"``: numbers of
+    cells with two or more, one and no atoms. A sum over no cell is 0. ``truth`` is one measure (N*, P).
     """
     k = compare(fitted, truth, model)
     xp = namespace(k.size)

@@ -12,9 +12,7 @@ import array_api_compat
 
 from moestat.arrays import Array
 
-ROWS = 2048
-"""Samples per chunk."""
-
+ROWS = 2048  #: Samples per chunk.
 _CPU = 2**15
 _GPU = 2**24
 

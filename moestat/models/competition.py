@@ -21,7 +21,7 @@ from typing import Literal, get_args
 
 from moestat.arrays import Array, namespace
 from moestat.models.gates import samples_last
-from moestat.models.gaussian import Components, check_arguments, log_joint, log_sum_exp
+from moestat.models.gaussian import Components, check_arguments, log_sum_exp, posterior
 
 Expert = Literal["linear", "affine", "tanh"]
 EXPERTS: tuple[Expert, ...] = get_args(Expert)
@@ -33,17 +33,10 @@ class Competition:
 
     Parameters
     ----------
-    d : int
-        Dimension of the input.
     expert : {"linear", "affine", "tanh"}
         g = w'x, w'x + b, or tanh(w'x + b), with W = w or [w, b].
     active : int
         K, the number of experts that win.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown or a number out of range.
     """
 
     d: int
@@ -108,25 +101,14 @@ class Competition:
 
     def winners(self, theta: Array, x: Array) -> Array:
         """Return which experts are active, a bool array (..., k, n)."""
-        g, _ = self.outputs(theta[..., self.w], self.features(x))
-        self._check_count(theta)
-        return self.rank(namespace(g).abs(g)) < self.active
+        size = namespace(theta, x).abs(self.components(theta, x).mean)
+        return self.rank(size) < self.active
 
     def logits(self, g: Array, temperature: float | Array) -> tuple[Array, Array | None]:
-        """Return the gate's logits at temperature T, and how they depend on |g|.
+        """Return the gate's logits (..., k, n) at temperature T (0: the hard choice), and how they depend on |g|.
 
-        Parameters
-        ----------
-        g : array (..., k, n)
-        temperature : float or array (..., 1, 1)
-            0 is the hard choice.
-
-        Returns
-        -------
-        logits : array (..., k, n)
-        slope : array (..., k, n) or None
-            sigmoid(-u) / T with u = (|g| - t) / T: the logits' derivative in |g_i| is 1 + slope_i, that in t is
-            -slope_i. None for the hard choice and where all experts are active.
+        The second array is sigmoid(-u) / T with u = (|g| - t) / T: the logits' derivative in |g_i| is 1 + its i-th
+        entry, that in t is minus it. It is None for the hard choice and where all experts are active.
         """
         xp = namespace(g)
         size = xp.abs(g)
@@ -135,7 +117,8 @@ class Competition:
         rank = self.rank(size)
         if isinstance(temperature, float | int) and temperature == 0:
             return xp.where(rank < self.active, size, xp.full_like(size, -math.inf)), None
-        u = (size - self._threshold(size, rank)) / temperature
+        middle = xp.where(self._middle(rank), size, xp.zeros_like(size))
+        u = (size - 0.5 * xp.sum(middle, axis=-2, keepdims=True)) / temperature
         # log sigmoid(u) without overflow, and sigmoid(-u) from the same exponential
         tail = xp.exp(-xp.abs(u))
         one = xp.ones_like(u)
@@ -145,29 +128,21 @@ class Competition:
     def between(self, g: Array) -> Array:
         """Return 1/2 for the experts at places K and K+1 (whose mean size is t), 0 for the others, (..., k, n)."""
         xp = namespace(g)
-        rank = self.rank(xp.abs(g))
-        return 0.5 * xp.astype((rank == self.active - 1) | (rank == self.active), g.dtype)
+        return 0.5 * xp.astype(self._middle(self.rank(xp.abs(g))), g.dtype)
 
-    def _threshold(self, size: Array, rank: Array) -> Array:
-        xp = namespace(size)
-        middle = (rank == self.active - 1) | (rank == self.active)
-        return 0.5 * xp.sum(xp.where(middle, size, xp.zeros_like(size)), axis=-2, keepdims=True)
+    def _middle(self, rank: Array) -> Array:
+        return (rank == self.active - 1) | (rank == self.active)
 
     def components(self, theta: Array, x: Array) -> Components:
         """Return gate values, means and variances, see :class:`moestat.models.gaussian.Components`.
 
-        Parameters
-        ----------
-        theta : array (..., k, P)
-        x : array (..., n, d)
-
-        Raises
-        ------
-        ValueError
-            If more experts are to be active than there are.
+        Takes ``theta`` (..., k, P), ``x`` (..., n, d).
         """
-        self._check_count(theta)
-        g, _ = self.outputs(theta[..., self.w], self.features(x))
+        return self._components(theta, self.outputs(theta[..., self.w], self.features(x))[0])
+
+    def _components(self, theta: Array, g: Array) -> Components:
+        if self.active > theta.shape[-2]:
+            raise ValueError(f"active is {self.active}, but theta holds only {theta.shape[-2]} experts")
         logits, _ = self.logits(g, 0.0)
         return Components(logits - log_sum_exp(logits)[..., None, :], g, theta[..., self.variance])
 
@@ -178,38 +153,16 @@ class Competition:
         :math:`[s_i (r_i - \pi_i) + r_i (y - g_i) / v_i]\, \partial g_i / \partial W_i`, variance
         :math:`r_i ((y - g_i)^2 / v_i - 1) / (2 v_i)`; 0 for an expert that is not active.
 
-        Parameters
-        ----------
-        theta : array (..., k, P)
-        x : array (..., n, d)
-        y : array (..., n)
-
-        Returns
-        -------
-        array (..., k, P, n)
-
-        Raises
-        ------
-        ValueError
-            See :func:`moestat.models.gaussian.check_arguments`; also if more experts are to be active than there are.
+        Takes ``theta`` (..., k, P), ``x`` (..., n, d), ``y`` (..., n). Returns (..., k, P, n).
         """
         check_arguments(self, theta, x, y)
         xp = namespace(theta, x, y)
-        self._check_count(theta)
         features = self.features(x)
         g, slope = self.outputs(theta[..., self.w], features)
-        logits, _ = self.logits(g, 0.0)
-        at = Components(logits - log_sum_exp(logits)[..., None, :], g, theta[..., self.variance])
-        joint = log_joint(at, y)
-        r = xp.exp(joint - log_sum_exp(joint)[..., None, :])
-        pull = (y[..., None, :] - g) / at.variance
+        at = self._components(theta, g)
+        r, pull, variance = posterior(at, y)
         through = xp.sign(g) * (r - xp.exp(at.log_weight)) + r * pull
         if slope is not None:
             through = through * slope
-        variance = 0.5 * r * (pull * pull - 1.0 / at.variance)
         weights = through[..., None, :] * features[..., None, :, :]
         return xp.concat([weights, variance[..., None, :]], axis=-2)
-
-    def _check_count(self, theta: Array) -> None:
-        if self.active > theta.shape[-2]:
-            raise ValueError(f"active is {self.active}, but theta holds only {theta.shape[-2]} experts")

@@ -31,14 +31,7 @@ _INV_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 def expert_features(x: Array) -> Array:
     """Return the features [x, 1] that the pre-activation h = a'x + beta is linear in.
 
-    Parameters
-    ----------
-    x : array (..., n, d)
-
-    Returns
-    -------
-    array (..., d + 1, n)
-        Features before samples, so that ``eta @ features`` gives h.
+    Takes ``x`` (..., n, d). Returns (..., d + 1, n): features before samples, so that ``eta @ features`` gives h.
     """
     xp = namespace(x)
     xt = xp.matrix_transpose(x)
@@ -46,25 +39,11 @@ def expert_features(x: Array) -> Array:
 
 
 def activation(expert: str, h: Array, *, tau: Smoothing = 0.0, power: int = 1, order: int = 0) -> tuple[Array, ...]:
-    """Return phi(h) and its first ``order`` derivatives.
+    """Return phi(h) and its first ``order`` derivatives, at most two, of pre-activations h = a'x + beta.
 
-    Parameters
-    ----------
-    expert : {"relu", "gelu", "linear", "polynomial"} or import path
-    h : array
-        Pre-activations a'x + beta.
-    tau : float or array broadcasting with ``h``, default 0
-        ReLU only: on ``|h| < tau`` the kink is replaced by ``(h + tau)^2 / (4 tau)``, which has a continuous
-        first derivative; 0 is the exact ReLU, with phi'(0) = phi''(0) = 0. The other experts are smooth and
-        ignore it.
-    power : int, default 1
-        Degree of the polynomial expert.
-    order : {0, 1, 2}
-        Number of derivatives.
-
-    Returns
-    -------
-    tuple of ``order + 1`` arrays like ``h``
+    ``tau``, for the ReLU only, a number or an array that broadcasts with h: on ``|h| < tau`` the kink is replaced by
+    ``(h + tau)^2 / (4 tau)``, which has a continuous first derivative; 0 is the exact ReLU, with phi'(0) = phi''(0) =
+    0. ``power`` is the degree of the polynomial expert.
     """
     if expert not in ACTIVATIONS:
         return own.load(expert)(h, order)

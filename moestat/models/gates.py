@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
+import numpy as np
+
 from moestat import own
 from moestat.arrays import Array, namespace
 
@@ -36,18 +38,9 @@ def samples_last(x: Array) -> Array:
 
 
 def score_features(x: Array, score: Score) -> Array:
-    """Return the features q(x) that the score is linear in.
+    """Return the features q(x), (..., Q, n), that the score is linear in: ``gate @ features`` are the scores.
 
-    Parameters
-    ----------
-    x : array (..., n, d)
-    score : {"full", "partial", "linear"}
-        "full": [1, x_a, x_a^2, sqrt2 x_a x_b (a < b, row-major)]; "partial": without x_a; "linear": [1, x_a].
-
-    Returns
-    -------
-    array (..., Q, n)
-        Features before samples, so that ``gate @ features`` gives the scores.
+    "full": [1, x_a, x_a^2, sqrt2 x_a x_b (a < b, row-major)]; "partial": without x_a; "linear": [1, x_a].
     """
     xp = namespace(x)
     xt = samples_last(x)
@@ -63,18 +56,7 @@ def score_features(x: Array, score: Score) -> Array:
 
 
 def gate_values(gate: str, scores: Array) -> Array:
-    """Return the gate values g_i(x), computed without overflow.
-
-    Parameters
-    ----------
-    gate : {"sigmoid", "softmax"} or import path
-    scores : array (..., N, n)
-        Scores of the N atoms; the softmax runs over the axis of atoms.
-
-    Returns
-    -------
-    array (..., N, n)
-    """
+    """Return the gate values g_i(x) of scores (..., N, n) without overflow; the softmax runs over the atoms."""
     xp = namespace(scores)
     if gate == "softmax":
         e = xp.exp(scores - xp.max(scores, axis=-2, keepdims=True))
@@ -95,23 +77,10 @@ def gate_derivatives(gate: str, scores: Array, order: int) -> tuple[Array, ...]:
 
 
 def output_slopes(gate: str, g: Array, phi: Array, f: Array, *derivatives: Array) -> Array:
-    """Return df/ds_i, the derivative of f = sum_i g_i phi_i in the score of atom i.
+    """Return df/ds_i, (..., N, n), the derivative of f = sum_i g_i phi_i in the score of atom i.
 
-    Sigmoid: g_i (1 - g_i) phi_i; softmax: g_i (phi_i - f); a gate of the user's own: g_i' phi_i.
-
-    Parameters
-    ----------
-    gate : {"sigmoid", "softmax"} or import path
-    g, phi : array (..., N, n)
-        Gate values and expert outputs.
-    f : array (..., n)
-        Regression function.
-    derivatives : arrays (..., N, n)
-        Derivatives of the gate, for a gate of the user's own (see :func:`gate_derivatives`).
-
-    Returns
-    -------
-    array (..., N, n)
+    Sigmoid: g_i (1 - g_i) phi_i; softmax: g_i (phi_i - f); a gate of the user's own: g_i' phi_i, whose ``derivatives``
+    are those of :func:`gate_derivatives`.
     """
     if gate == "softmax":
         return g * (phi - f[..., None, :])
@@ -121,16 +90,9 @@ def output_slopes(gate: str, g: Array, phi: Array, f: Array, *derivatives: Array
 
 
 def pack_symmetric(a: Array) -> Array:
-    """Return the isometric storage of the symmetric part of square matrices.
+    """Return the isometric storage (..., d (d + 1) / 2) of the symmetric part A of square matrices (..., d, d).
 
-    Parameters
-    ----------
-    a : array (..., d, d)
-
-    Returns
-    -------
-    array (..., d (d + 1) / 2)
-        [A_11..A_dd, sqrt2 A_12, sqrt2 A_13, ..., sqrt2 A_(d-1)d] of A = (a + a') / 2.
+    It is [A_11..A_dd, sqrt2 A_12, sqrt2 A_13, ..., sqrt2 A_(d-1)d].
     """
     xp = namespace(a)
     d = a.shape[-1]
@@ -143,17 +105,9 @@ def pack_symmetric(a: Array) -> Array:
 def unpack_symmetric(stored: Array, d: int) -> Array:
     """Return the symmetric matrices (..., d, d) of their isometric storage; inverse of :func:`pack_symmetric`."""
     xp = namespace(stored)
-    offset = {}
-    position = d
-    for i in range(d):
-        for j in range(i + 1, d):
-            offset[i, j] = position
-            position += 1
-    half = 1.0 / math.sqrt(2.0)
-    rows = [
-        xp.stack(
-            [stored[..., i] if i == j else half * stored[..., offset[min(i, j), max(i, j)]] for j in range(d)], axis=-1
-        )
-        for i in range(d)
-    ]
-    return xp.stack(rows, axis=-2)
+    place, upper = np.diag(np.arange(d)), np.triu_indices(d, 1)
+    place[upper] = d + np.arange(d * (d - 1) // 2)
+    place = np.maximum(place, place.T)
+    scale = np.where(np.eye(d) > 0, 1.0, 1.0 / math.sqrt(2.0))
+    entries = xp.take(stored, xp.asarray(place.reshape(-1)), axis=-1)
+    return xp.reshape(entries, (*stored.shape[:-1], d, d)) * xp.asarray(scale, dtype=stored.dtype)

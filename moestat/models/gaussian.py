@@ -20,19 +20,11 @@ LOG_2PI = math.log(2.0 * math.pi)
 
 
 class Components(NamedTuple):
-    """A Gaussian mixture at every sample.
+    """A Gaussian mixture at every sample."""
 
-    Attributes
-    ----------
-    log_weight : array (..., N, n)
-        Logarithms of the gate values; -inf for an expert that is not active.
-    mean : array (..., N, n)
-    variance : array (..., N, 1)
-    """
-
-    log_weight: Array
-    mean: Array
-    variance: Array
+    log_weight: Array  #: (..., N, n), logarithms of the gate values; -inf for an expert that is not active.
+    mean: Array  #: (..., N, n)
+    variance: Array  #: (..., N, 1)
 
 
 class GaussianMixture(Protocol):
@@ -41,16 +33,13 @@ class GaussianMixture(Protocol):
     @property
     def d(self) -> int:
         """Dimension of the input."""
-        ...
 
     @property
     def atom_size(self) -> int:
         """Number P of coordinates of an atom; the last one is the variance."""
-        ...
 
     def components(self, theta: Array, x: Array) -> Components:
         """Return the mixture (..., N, n) of atoms ``theta`` (..., N, P) at samples ``x`` (..., n, d)."""
-        ...
 
 
 def log_sum_exp(values: Array) -> Array:
@@ -67,25 +56,16 @@ def log_joint(at: Components, y: Array) -> Array:
     return at.log_weight - 0.5 * (residual * residual / at.variance + xp.log(at.variance) + LOG_2PI)
 
 
+def posterior(at: Components, y: Array) -> tuple[Array, Array, Array]:
+    """Return what scores are made of, (..., N, n): responsibilities r, pulls (y - mu) / v, and the score in v."""
+    joint = log_joint(at, y)
+    r = namespace(joint).exp(joint - log_sum_exp(joint)[..., None, :])
+    pull = (y[..., None, :] - at.mean) / at.variance
+    return r, pull, 0.5 * r * (pull * pull - 1.0 / at.variance)
+
+
 def log_density(model: GaussianMixture, theta: Array, x: Array, y: Array) -> Array:
-    """Return log p(y | x).
-
-    Parameters
-    ----------
-    model : GaussianMixture
-    theta : array (..., N, P)
-    x : array (..., n, d)
-    y : array (..., n)
-
-    Returns
-    -------
-    array (..., n)
-
-    Raises
-    ------
-    ValueError
-        See :func:`check_arguments`.
-    """
+    """Return log p(y | x), (..., n), of theta (..., N, P), x (..., n, d), y (..., n)."""
     check_arguments(model, theta, x, y)
     return log_sum_exp(log_joint(model.components(theta, x), y))
 
@@ -102,20 +82,9 @@ def log_likelihood(model: GaussianMixture, theta: Array, x: Array, y: Array) -> 
 
 
 def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw responses y (n,) at inputs x (n, d) from one measure theta (N, P).
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, numbers are not finite or variances are not positive.
-    """
-    check_atoms(theta, model.atom_size)
-    check_inputs(x, model.d)
-    if theta.ndim != 2 or x.ndim != 2:
-        raise ValueError(
-            f"theta and x have shapes {theta.shape} and {x.shape}; sample draws from one measure (atoms, "
-            f"{model.atom_size}) at inputs (samples, {model.d})"
-        )
+    """Draw responses y (n,) at inputs x (n, d) from one measure theta (N, P)."""
+    check_atoms(theta, model.atom_size, one=True)
+    check_inputs(x, model.d, one=True)
     at = model.components(theta, x)
     weight = np.exp(at.log_weight)
     # the last edge is set to 1, so that rounding cannot leave a sample without an expert
@@ -126,13 +95,14 @@ def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.ran
     return drawn
 
 
-def check_atoms(theta: Array, atom_size: int, *, name: str = "theta") -> None:
-    """Refuse, in a sentence, atoms of a wrong shape, not floating-point, not finite, or of no positive variance."""
-    if theta.ndim < 2 or theta.shape[-1] != atom_size:
-        raise ValueError(
-            f"{name} has shape {tuple(theta.shape)}; it must be (..., atoms, {atom_size}), the last number of an atom "
-            "being its variance"
-        )
+def check_atoms(theta: Array, atom_size: int, *, name: str = "theta", one: bool = False) -> None:
+    """Refuse, in a sentence, atoms of a wrong shape, not floating-point, not finite, or of no positive variance.
+
+    With ``one`` they must be those of one measure, as inputs of :func:`check_inputs` those of one data set.
+    """
+    if theta.ndim < 2 or (one and theta.ndim > 2) or theta.shape[-1] != atom_size:
+        axes = "atoms" if one else "..., atoms"
+        raise ValueError(f"{name} has shape {tuple(theta.shape)}; it must be ({axes}, {atom_size}), the variance last")
     xp = namespace(theta)
     if not xp.isdtype(theta.dtype, "real floating"):
         raise ValueError(f"{name} holds numbers of type {theta.dtype}; they must be floating-point numbers")
@@ -143,10 +113,11 @@ def check_atoms(theta: Array, atom_size: int, *, name: str = "theta") -> None:
         raise ValueError(f"{name} holds the variance {smallest:g}; variances must be positive")
 
 
-def check_inputs(x: Array, d: int) -> None:
+def check_inputs(x: Array, d: int, *, one: bool = False) -> None:
     """Refuse, in a sentence, inputs (..., samples, d) of a wrong shape, without samples or not finite."""
-    if x.ndim < 2 or x.shape[-1] != d:
-        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (..., samples, {d})")
+    if x.ndim < 2 or (one and x.ndim > 2) or x.shape[-1] != d:
+        axes = "samples" if one else "..., samples"
+        raise ValueError(f"x has shape {tuple(x.shape)}; it must be ({axes}, {d})")
     if x.shape[-2] == 0:
         raise ValueError("x holds no samples")
     _check_finite("x", x)

@@ -12,26 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Range = tuple[float, float]
-"""Bounds of a uniform amplitude; equal bounds make it a constant."""
+Range = tuple[float, float]  #: Bounds of a uniform amplitude; equal bounds make it a constant.
 
 
 @dataclass(frozen=True)
 class Law:
-    """Laws of the amplitudes (bounds of uniforms) and of the noise; the defaults are the paper's.
+    """Laws of the amplitudes (bounds of uniforms) and of the noise; the defaults are the paper's."""
 
-    Attributes
-    ----------
-    signal, centre, feature_noise : (float, float)
-        Bounds of alpha, beta and gamma.
-    noise_scale : float
-        sigma_p: a noise patch has the expected squared norm sigma_p^2.
-    """
-
-    signal: Range = (0.5, 2.0)
-    centre: Range = (1.0, 2.0)
-    feature_noise: Range = (0.5, 3.0)
-    noise_scale: float = 1.0
+    signal: Range = (0.5, 2.0)  #: Of alpha.
+    centre: Range = (1.0, 2.0)  #: Of beta.
+    feature_noise: Range = (0.5, 3.0)  #: Of gamma.
+    noise_scale: float = 1.0  #: sigma_p: a noise patch has the expected squared norm sigma_p^2.
 
 
 @dataclass(frozen=True)
@@ -44,35 +35,17 @@ class Dictionary:
 
 @dataclass(frozen=True)
 class Examples:
-    """Labelled examples, drawn by :func:`draw`.
+    """Labelled examples, drawn by :func:`draw`."""
 
-    Attributes
-    ----------
-    x : (n, P, d) array
-        The patches.
-    y : (n,) array
-        Labels, -1.0 or 1.0.
-    cluster, other : (n,) int arrays
-        Cluster k of the example, and k', the cluster whose signal it holds as feature noise.
-    position : (n, 3) int array
-        Which patch holds the label signal, the cluster's centre and the feature noise.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    cluster: np.ndarray
-    other: np.ndarray
-    position: np.ndarray
+    x: np.ndarray  #: (n, P, d), the patches.
+    y: np.ndarray  #: (n,), labels, -1.0 or 1.0.
+    cluster: np.ndarray  #: (n,) int, cluster k of the example.
+    other: np.ndarray  #: (n,) int, the cluster k' whose signal it holds as feature noise.
+    position: np.ndarray  #: (n, 3) int, which patch holds the label signal, the centre and the feature noise.
 
 
 def dictionary(rng: np.random.Generator, clusters: int, dimension: int) -> Dictionary:
-    """Draw 2K orthonormal directions in R^d, uniformly.
-
-    Raises
-    ------
-    ValueError
-        If d < 2K, when no such directions exist.
-    """
+    """Draw 2K orthonormal directions in R^d, uniformly."""
     if dimension < 2 * clusters:
         raise ValueError(f"dimension is {dimension}; {clusters} clusters need at least {2 * clusters}")
     q, r = np.linalg.qr(rng.standard_normal((dimension, 2 * clusters)))
@@ -88,24 +61,10 @@ def draw(
     patches: int,
     law: Law = Law(),
 ) -> Examples:
-    """Draw ``n`` examples; with the same generators, a smaller ``n`` gives the first rows of a larger one.
+    """Draw ``n`` examples of P = ``patches`` >= 3 patches, from K >= 2 clusters.
 
-    Parameters
-    ----------
-    scalars, vectors : numpy.random.Generator
-        Streams of the scalar choices and of the noise patches. They are two, so that the rows of both are drawn in
-        order and samples of different sizes are nested.
-    directions : Dictionary
-        The v_k and c_k.
-    n, patches : int
-        Sample size and P >= 3.
-    law : Law
-        Amplitudes and noise.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 2 clusters or 3 patches.
+    ``scalars`` and ``vectors`` are the generators of the scalar choices and of the noise patches. They are two, so that
+    the rows of both are drawn in order: with the same ones a smaller ``n`` gives the first rows of a larger one.
     """
     clusters, d = directions.labels.shape
     if clusters < 2:

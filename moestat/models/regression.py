@@ -6,7 +6,6 @@ An atom is a row of P = Q + E numbers: gate coordinates first (see :mod:`moestat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,11 +16,9 @@ from scipy.optimize import linear_sum_assignment
 from moestat import own
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.models import experts, gates
+from moestat.models.blocks import row_blocks
 from moestat.models.experts import Smoothing
 from moestat.models.gates import Score
-
-ROWS = 2048
-"""Samples per chunk. Fixed, so that no result depends on how many replicates are computed together."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +38,7 @@ class Model:
     score : {"full", "partial", "linear"}
         Fully quadratic, partially quadratic (no b) or linear (no A) score.
     expert : {"relu", "gelu", "linear", "polynomial"} or import path
-    d : int
-        Dimension of the input.
-    power : int, default 1
-        Degree of the polynomial expert; must be 1 for the others.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown or a number out of range.
+        A polynomial has the degree ``power``.
     """
 
     gate: str
@@ -124,61 +113,29 @@ class Model:
         return slice(self.gate_size, self.atom_size)
 
     def predict(self, theta: Array, x: Array, *, tau: Smoothing = 0.0) -> Array:
-        """Return the regression function at the samples.
+        """Return the regression function (..., n) at the samples (..., n, d); their batches broadcast.
 
-        Parameters
-        ----------
-        theta : array (..., N, P)
-        x : array (..., n, d)
-            Its batch dimensions broadcast with those of ``theta``.
-        tau : float, default 0
-            Smoothing of the ReLU, see :func:`moestat.models.experts.activation`.
-
-        Returns
-        -------
-        array (..., n)
+        ``tau`` smooths the ReLU, see :func:`moestat.models.experts.activation`.
         """
         xp = namespace(theta, x)
-        return xp.concat([self._forward(theta, part, tau, 0)[0] for part, _ in _chunks(x)], axis=-1)
+        return xp.concat(
+            [self._forward(theta, x[..., rows, :], tau, 0)[0] for rows in row_blocks(x.shape[-2])], axis=-1
+        )
 
     def weights(self, theta: Array) -> Array:
-        """Return the weights w_i of the mixing measure: exp(c_i) for the softmax, g(c_i) for other gates g.
-
-        Parameters
-        ----------
-        theta : array (..., N, P)
-
-        Returns
-        -------
-        array (..., N)
-        """
+        """Return the weights w_i (..., N) of the mixing measure: exp(c_i) for the softmax, g(c_i) for other gates g."""
         c = theta[..., 0]
         if self.gate == "softmax":
             return namespace(c).exp(c)
         return gates.gate_values(self.gate, c)
 
     def gradient(self, theta: Array, x: Array, y: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array]:
-        """Return the least-squares loss and its gradient, in closed form; no Jacobian is held.
-
-        Parameters
-        ----------
-        theta : array (..., N, P)
-        x : array (..., n, d)
-        y : array (..., n)
-        tau : float, default 0
-            Smoothing of the ReLU.
-
-        Returns
-        -------
-        loss : array (...)
-            Half the mean squared residual.
-        gradient : array (..., N, P)
-        """
+        """Return half the mean squared residual (...) and its gradient (..., N, P), without ever holding a Jacobian."""
         xp = namespace(theta, x, y)
         n = x.shape[-2]
         loss = grad = None
-        for part, rows in _chunks(x):
-            f, (g, *turns), (phi, slope), q, e = self._forward(theta, part, tau, 1)
+        for rows in row_blocks(n):
+            f, (g, *turns), (phi, slope), q, e = self._forward(theta, x[..., rows, :], tau, 1)
             r = f - y[..., rows]
             u = gates.output_slopes(self.gate, g, phi, f, *turns) * r[..., None, :]
             v = g * slope * r[..., None, :]
@@ -188,22 +145,20 @@ class Model:
             grad = piece if grad is None else grad + piece
         return loss / n, grad / n
 
+    def tangents(self, theta: Array, x: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array, Array, Array]:
+        """Return f (n,) of atoms (N, P), its derivatives (N P, n), atoms in turn, and score and expert features."""
+        f, (g, *turns), (phi, slope), q, e = self._forward(theta, x, tau, 1)
+        u, v = gates.output_slopes(self.gate, g, phi, f, *turns), g * slope
+        parts = [part for i in range(theta.shape[0]) for part in (u[i, None, :] * q, v[i, None, :] * e)]
+        return f, namespace(x).concat(parts, axis=0), q, e
+
     def align(self, theta: Array, reference: Array) -> Array:
-        """Remove the softmax gauge: shift the gate coordinates towards a reference.
+        """Remove the softmax gauge: shift the gate coordinates of (..., N, P) towards a reference (N*, P).
 
-        The softmax gate does not change when one vector is added to the gate coordinates of every atom. The shift
-        returned to is the one for which the sum of squared distances between matched atoms is least, the matching
-        being optimal too (alternated from every pairing of a fitted with a reference atom). Other gates have no
-        gauge: ``theta`` comes back unchanged.
-
-        Parameters
-        ----------
-        theta : array (..., N, P)
-        reference : array (N*, P)
-
-        Returns
-        -------
-        array (..., N, P)
+        The softmax gate does not change when one vector is added to the gate coordinates of every atom. The shift is
+        the one for which the sum of squared distances between matched atoms is least, the matching being optimal too
+        (alternated from every pairing of a fitted with a reference atom). Other gates have no gauge: ``theta`` comes
+        back unchanged.
         """
         if self.gate != "softmax":
             return theta
@@ -224,13 +179,6 @@ class Model:
         h = theta[..., self.gate_size :] @ e
         phi = experts.activation(self.expert, h, tau=tau, power=self.power, order=order)
         return xp.sum(g[0] * phi[0], axis=-2), g, phi, q, e
-
-
-def _chunks(x: Array) -> Iterator[tuple[Array, slice]]:
-    n = x.shape[-2]
-    for start in range(0, n, ROWS):
-        rows = slice(start, min(start + ROWS, n))
-        yield x[..., rows, :], rows
 
 
 @lru_cache(maxsize=1024)

@@ -17,18 +17,12 @@ from dataclasses import dataclass
 from moestat.arrays import Array, namespace
 from moestat.models.experts import expert_features
 from moestat.models.gates import score_features
-from moestat.models.gaussian import Components, check_arguments, log_joint, log_sum_exp
+from moestat.models.gaussian import Components, check_arguments, log_sum_exp, posterior
 
 
 @dataclass(frozen=True)
 class SoftmaxGaussian:
-    """The family for inputs of dimension d; an instance holds no parameters.
-
-    Raises
-    ------
-    ValueError
-        If d < 1.
-    """
+    """The family for inputs of dimension d; an instance holds no parameters."""
 
     d: int = 1
 
@@ -79,49 +73,24 @@ class SoftmaxGaussian:
     def components(self, theta: Array, x: Array) -> Components:
         """Return gate values, means and variances, see :class:`moestat.models.gaussian.Components`.
 
-        Parameters
-        ----------
-        theta : array (..., N, P)
-        x : array (..., n, d)
+        Takes ``theta`` (..., N, P), ``x`` (..., n, d).
         """
         scores = theta[..., self.gate] @ score_features(x, "linear")
         mean = theta[..., self.eta] @ expert_features(x)
         return Components(scores - log_sum_exp(scores)[..., None, :], mean, theta[..., self.variance])
 
     def score(self, theta: Array, x: Array, y: Array) -> Array:
-        r"""Return the derivative of log p(y | x) in every coordinate, sample by sample.
+        r"""Return the derivative of log p(y | x) in every coordinate, sample by sample, (..., N, P, n).
 
         With the responsibilities :math:`r_i = \pi_i N_i / p` and :math:`z = (1, x)`: gate :math:`(r_i - \pi_i) z`,
         mean :math:`r_i (y - \mu_i) / v_i \cdot z`, variance :math:`r_i ((y - \mu_i)^2 / v_i - 1) / (2 v_i)`.
 
-        Parameters
-        ----------
-        theta : array (..., N, P)
-        x : array (..., n, d)
-        y : array (..., n)
-
-        Returns
-        -------
-        array (..., N, P, n)
-
-        Raises
-        ------
-        ValueError
-            See :func:`moestat.models.gaussian.check_arguments`.
+        Takes ``theta`` (..., N, P), ``x`` (..., n, d), ``y`` (..., n).
         """
         check_arguments(self, theta, x, y)
         xp = namespace(theta, x, y)
         at = self.components(theta, x)
-        joint = log_joint(at, y)
-        r = xp.exp(joint - log_sum_exp(joint)[..., None, :])
-        pull = (y[..., None, :] - at.mean) / at.variance
+        r, pull, variance = posterior(at, y)
         gate = (r - xp.exp(at.log_weight))[..., None, :] * score_features(x, "linear")[..., None, :, :]
         mean = (r * pull)[..., None, :] * expert_features(x)[..., None, :, :]
-        variance = 0.5 * r * (pull * pull - 1.0 / at.variance)
         return xp.concat([gate, mean, variance[..., None, :]], axis=-2)
-
-    def anchored(self, theta: Array) -> Array:
-        """Return the same density with the gate of the last atom set to zero."""
-        xp = namespace(theta)
-        gate = theta[..., self.gate] - theta[..., -1:, self.gate]
-        return xp.concat([gate, theta[..., self.eta], theta[..., self.variance]], axis=-1)

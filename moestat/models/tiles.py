@@ -11,33 +11,18 @@ from dataclasses import dataclass
 
 from moestat.arrays import Array, namespace
 
-ROWS = 64
-"""Rows of a tile. Fixed, so that a sample's arithmetic does not depend on what is computed beside it."""
+ROWS = 64  #: Rows of a tile. Fixed, so that a sample's arithmetic does not depend on what is computed beside it.
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """Where every sample sits; made by :func:`cut`.
+    """Where every sample sits; made by :func:`cut`."""
 
-    Attributes
-    ----------
-    source : (B, T, R) int array
-        The sample in each row of each tile; 0 in rows that hold none.
-    filled : (B, T, R) bool array
-        Whether the row holds a sample.
-    expert : (B, T) int array
-        The expert of each tile.
-    slot : (B, n) int array
-        Row of each sample, counted through the tiles of its batch member.
-    experts : int
-        M.
-    """
-
-    source: Array
-    filled: Array
-    expert: Array
-    slot: Array
-    experts: int
+    source: Array  #: (B, T, R) int, the sample in each row of each tile; 0 in rows that hold none.
+    filled: Array  #: (B, T, R) bool, whether the row holds a sample.
+    expert: Array  #: (B, T) int, the expert of each tile.
+    slot: Array  #: (B, n) int, row of each sample, counted through the tiles of its batch member.
+    experts: int  #: M.
 
     def gather(self, values: Array) -> Array:
         """Bring values per sample, (B, n, ...), into tiles, (B, T, R, ...); unfilled rows repeat sample 0."""
@@ -73,21 +58,9 @@ class Tiles:
 
 
 def cut(expert: Array, experts: int, rows: int = ROWS) -> Tiles:
-    """Sort the samples by expert and cut them into tiles.
+    """Sort the samples by expert, (B, n) of 0..M-1, M = ``experts``, and cut them into tiles of ``rows``.
 
-    Parameters
-    ----------
-    expert : (B, n) int array
-        The expert of each sample, 0 <= expert < experts.
-    experts : int
-        M.
-    rows : int
-        Rows R of a tile.
-
-    Returns
-    -------
-    Tiles
-        As many tiles as the member that needs most; the spare tiles of the others are unfilled.
+    There are as many tiles as the member that needs most asks for; the spare ones of the others are unfilled.
     """
     xp = namespace(expert)
     batch, n = expert.shape

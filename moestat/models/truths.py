@@ -19,8 +19,7 @@ from moestat.models.regression import Model
 from moestat.sentences import show
 
 Regime = Literal["dense", "sparse"]
-LawOfX = Callable[[np.random.Generator, int, int], np.ndarray]
-"""``law(rng, n, d)`` returns n points (n, d)."""
+LawOfX = Callable[[np.random.Generator, int, int], np.ndarray]  #: ``law(rng, n, d)`` returns n points (n, d).
 LawOfNoise = Callable[[np.random.Generator, int], np.ndarray]
 """``law(rng, n)`` returns n draws (n,) of mean 0 and variance 1."""
 
@@ -28,29 +27,10 @@ LawOfNoise = Callable[[np.random.Generator, int], np.ndarray]
 def ground_truth(
     model: Model, n_true: int, regime: Regime, rng: np.random.Generator, *, n_sparse: int = 2
 ) -> np.ndarray:
-    """Draw a ground truth: every coordinate i.i.d. N(0, 1/d), A drawn as a full matrix and symmetrised.
+    """Draw a ground truth (N*, P): every coordinate i.i.d. N(0, 1/d), A drawn as a full matrix and symmetrised.
 
     The draws do not depend on the score, gate or expert, so models that differ only in those share their truth.
-
-    Parameters
-    ----------
-    model : Model
-    n_true : int
-        Number N* of atoms.
-    regime : {"dense", "sparse"}
-        "sparse" sets (A, b, c) = 0 for the last ``n_sparse`` atoms, "dense" leaves the atoms as drawn.
-    rng : numpy.random.Generator
-    n_sparse : int, default 2
-        Number of sparse atoms in the sparse regime.
-
-    Returns
-    -------
-    array (N*, P)
-
-    Raises
-    ------
-    ValueError
-        If the regime is unknown, or a number is out of range.
+    "sparse" sets (A, b, c) = 0 for the last ``n_sparse`` atoms, "dense" leaves the atoms as drawn.
     """
     if regime not in ("dense", "sparse"):
         raise ValueError(f"regime is {regime!r}; allowed are dense, sparse")
@@ -92,29 +72,10 @@ def sample(
     law_of_x: LawOfX = uniform,
     law_of_noise: LawOfNoise = standard_normal,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw n samples Y = f(X) + sqrt(noise_variance) times noise that is independent of X.
+    """Draw n samples (n, d), (n,) of Y = f(X) + sqrt(noise_variance) times noise that is independent of X.
 
-    Parameters
-    ----------
-    model : Model
-    theta : array (N, P)
-        The truth, one row per atom.
-    n : int
-        At least 1.
-    noise_variance : float
-        Finite, at least 0.
-    rng : numpy.random.Generator
-    law_of_x, law_of_noise : callable
-
-    Returns
-    -------
-    x : array (n, d)
-    y : array (n,)
-
-    Raises
-    ------
-    moestat.errors.InputError
-        If a number is not allowed, or the truth has another shape.
+    ``theta`` (N, P) is the truth. An :class:`moestat.errors.InputError` refuses numbers that are not allowed, and a
+    truth of another shape.
     """
     if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
         raise InputError(f"n is {show(n)}; allowed are whole numbers from 1")
@@ -123,16 +84,15 @@ def sample(
         raise InputError(f"noise_variance is {show(noise_variance)}; allowed are finite numbers from 0")
     shape = tuple(getattr(theta, "shape", ()))
     if len(shape) != 2 or shape[0] < 1 or shape[1] != model.atom_size:
-        raise InputError(
-            f"theta has shape {shape}; allowed is (N, P) with P = {model.atom_size}, one row for each of N >= 1 atoms"
-        )
+        wanted = f"(N, P) with P = {model.atom_size}, one row for each of N >= 1 atoms"
+        raise InputError(f"theta has shape {shape}; allowed is {wanted}")
     x = law_of_x(rng, n, model.d)
     noise = law_of_noise(rng, n)
     return x, model.predict(theta, x) + math.sqrt(noise_variance) * noise
 
 
 def split(model: Model, theta: np.ndarray, n_fitted: int) -> np.ndarray:
-    """Represent a truth exactly with more atoms: the last atom is replaced by several.
+    """Represent a truth exactly with more atoms: the last atom is replaced by several, (..., N, P).
 
     With m copies of the last atom (c, b, A, eta):
 
@@ -144,22 +104,6 @@ def split(model: Model, theta: np.ndarray, n_fitted: int) -> np.ndarray:
 
     A gate of the user's own is split like the sigmoid one where the gate is not constant, and an expert of the user's
     own, for which phi(0) must be 0, like GELU.
-
-    Parameters
-    ----------
-    model : Model
-    theta : array (..., N*, P)
-    n_fitted : int
-        Number N >= N* of atoms.
-
-    Returns
-    -------
-    array (..., N, P)
-
-    Raises
-    ------
-    ValueError
-        If N < N*.
     """
     n_true = theta.shape[-2]
     if n_fitted < n_true:

@@ -8,19 +8,13 @@ import numpy as np
 
 from moestat.rates.estimate import Estimate
 
-STILL = 1e-9
-"""A slope or a change of it below this one is rounding."""
+STILL = 1e-9  #: A slope or a change of it below this one is rounding.
 
 
 def turn(first: Estimate, last: Estimate, local: np.ndarray) -> str:
-    """Say how a line bends, behind "is bent".
+    """Say how a line bends, behind "is bent", by its slopes on the lower and on the upper half of the sizes.
 
-    Parameters
-    ----------
-    first, last : Estimate
-        Slopes on the lower and on the upper half of the sizes.
-    local : array (S - 1,)
-        Slopes between neighbouring sizes, for a line of which one half has one size.
+    ``local`` (S - 1,) are the slopes between neighbouring sizes, for a line of which one half has one size.
     """
     if not np.isfinite([first.value, last.value]).all():
         return f": its local slopes go from {local[0]:.3f} to {local[-1]:.3f}"
@@ -39,15 +33,8 @@ def turn(first: Estimate, last: Estimate, local: np.ndarray) -> str:
 
 
 def sentence(turns: Mapping[str, str]) -> str:
-    """Name the lines that bend, in one sentence; an empty text where none does.
+    """Name the lines that bend, by what :func:`turn` says of each, in one sentence; an empty text where none does.
 
-    Parameters
-    ----------
-    turns : mapping
-        Of every line, by what it is called, what :func:`turn` says.
-
-    Examples
-    --------
     >>> sentence({"the first line": "", "the second line": " and turns"})
     'The second line is bent and turns.'
     """

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-LEAST = 3
-"""A verdict needs as many replicates."""
+LEAST = 3  #: A verdict needs as many replicates.
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def power(
     assurance: float | None = None,
     most: int = 100_000,
 ) -> list[Design]:
-    """Return, for each number of log-equispaced sizes, the fewest replicates that reach a half-width.
+    """Return, for each number of ``sizes`` log-equispaced from low to high, the fewest replicates for a half-width.
 
     Parameters
     ----------
@@ -54,21 +53,11 @@ def power(
     log_sd : float
         Standard deviation of the log loss of one replicate, independent between sizes
         (``RateFit.log_sd`` of a pilot); for a loss it is close to its coefficient of variation.
-    low, high : float
-        Smallest and largest size.
-    sizes : sequence of int
-        Numbers of sizes to consider.
-    level : float, default 0.95
     assurance : float, optional
         Probability with which the interval of the study is at most that long, e.g. 0.8. The half-width is random, as
         the spread is estimated; without an assurance it is kept on average (in the root mean square).
     most : int
         Largest number of replicates that is considered; designs beyond it are left out.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
 
     Examples
     --------
@@ -103,29 +92,11 @@ def chance(
     high: float = 1e5,
     level: float = 0.95,
 ) -> float:
-    """Return the probability that a study decides a claim about a slope.
+    """Return the probability that a study decides a claim about a slope; otherwise as :func:`power`.
 
-    A claim is decided when the slope's whole interval lies on one side of the edge of its region. With the true slope
-    at a distance ``margin`` from the edge, that has the probability P(T > t), T noncentral t with R - 1 degrees of
-    freedom.
-
-    Parameters
-    ----------
-    margin : float
-        Distance of the true slope from the edge: 0.1 for a slope of -0.5 and the rule ``at_most = -0.4``. For a rule
-        ``within`` take the nearer edge; the result is then a little too large where both are near.
-    log_sd : float
-        Standard deviation of the log loss of one replicate.
-    sizes, replicates : int
-        The design.
-    low, high : float
-        Smallest and largest size, log-equispaced between.
-    level : float, default 0.95
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    A claim is decided when the slope's whole interval lies on one side of the edge of its region. ``margin`` is the
+    distance of the true slope from the edge: 0.1 for a slope of -0.5 and the rule ``at_most = -0.4``. For a rule
+    ``within`` take the nearer edge; the result is then a little too large where both are near.
 
     Examples
     --------
@@ -135,10 +106,7 @@ def chance(
     _check(log_sd, low, high, [sizes], level)
     if not margin > 0 or replicates < 2:
         raise ValueError("needed are margin > 0 and replicates >= 2")
-    if log_sd == 0:
-        return 1.0
-    distance = margin * np.sqrt(replicates) / _slope_sd(log_sd, low, high, sizes)
-    return float(stats.nct.sf(stats.t.ppf(0.5 + level / 2, replicates - 1), replicates - 1, distance))
+    return _decided(margin, _slope_sd(log_sd, low, high, sizes), replicates, level)
 
 
 def deciding(
@@ -152,31 +120,10 @@ def deciding(
     level: float = 0.95,
     most: int = 100_000,
 ) -> list[Design]:
-    """Return, for each number of log-equispaced sizes, the fewest replicates that decide a claim with a probability.
+    """Return, for each number of sizes, the fewest replicates that decide a claim with the probability ``chance``.
 
-    The inverse of :func:`moestat.rates.chance`.
-
-    Parameters
-    ----------
-    margin : float
-        Distance of the true slope from the edge: half the gap, 0.125, for telling -0.25 from -0.5 by a rule whose edge
-        is between them.
-    log_sd : float
-        As in :func:`power`.
-    chance : float, default 0.8
-        The wanted probability.
-    low, high, sizes, level, most
-        As in :func:`power`.
-
-    Returns
-    -------
-    list of Design
-        Their half-width is that on average.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    The inverse of :func:`moestat.rates.chance`, otherwise as :func:`power`; the half-width is that on average. The
+    margin is half the gap, 0.125, for telling -0.25 from -0.5 by a rule whose edge is between them.
 
     Examples
     --------
@@ -196,26 +143,10 @@ def deciding(
 
 
 def paired_seeds(margin: float, sd: float, *, chance: float = 0.8, level: float = 0.95, most: int = 100_000) -> int:
-    """Return the fewest seeds whose interval lies on one side of the edge with a wanted probability.
+    """Return the fewest seeds whose interval lies on one side of the edge with the probability ``chance``.
 
-    Parameters
-    ----------
-    margin : float
-        Distance of the true difference from the edge of the claim's region; for the rule ``at_most = 0`` it is the
-        difference itself.
-    sd : float
-        Standard deviation of one seed's difference.
-    chance : float
-        The wanted probability.
-    level : float
-        Of the interval.
-    most : int
-        Largest number that is considered.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or more than ``most`` seeds are needed.
+    The margin is the distance of the true difference from the edge, for the rule ``at_most = 0`` the difference itself;
+    ``sd`` is the standard deviation of one seed's difference. More than ``most`` seeds are refused.
 
     Examples
     --------
@@ -226,10 +157,7 @@ def paired_seeds(margin: float, sd: float, *, chance: float = 0.8, level: float 
         raise ValueError("needed are margin > 0, sd >= 0, 0 < chance < 1, 0 < level < 1, and 1 or 2 arms")
 
     def enough(seeds: int) -> bool:
-        if sd == 0:
-            return True
-        bound = stats.t.ppf(0.5 + level / 2, seeds - 1)
-        return bool(stats.nct.sf(bound, seeds - 1, margin * math.sqrt(seeds) / sd) >= chance)
+        return _decided(margin, sd, seeds, level) >= chance
 
     low, high = LEAST - 1, LEAST
     while not enough(high):
@@ -240,6 +168,14 @@ def paired_seeds(margin: float, sd: float, *, chance: float = 0.8, level: float 
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def _decided(margin: float, sd: float, replicates: int, level: float) -> float:
+    """Return the probability that the interval of replicates with this standard deviation excludes the edge."""
+    if sd == 0:
+        return 1.0
+    bound = stats.t.ppf(0.5 + level / 2, replicates - 1)
+    return float(stats.nct.sf(bound, replicates - 1, margin * math.sqrt(replicates) / sd))
 
 
 def _factor(replicates: Any, level: float) -> Any:

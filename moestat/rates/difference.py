@@ -63,19 +63,10 @@ def difference(
     Parameters
     ----------
     first, second : array (S, R) or xarray.DataArray
-        Losses at the same sizes. Two-dimensional; DataArrays are matched by size and replicate.
-    over, window, level, replicate
-        As in :func:`fit`.
+        Losses at the same sizes. Two-dimensional; DataArrays are matched by size and replicate. See :func:`fit`.
     paired : bool, default True
         The same replicate of both shares its data, so slopes are subtracted per replicate (t-interval, R - 1);
         otherwise the interval is Welch's.
-
-    Raises
-    ------
-    TypeError
-        If one of them is something else than a loss.
-    ValueError
-        If a DataArray has further dimensions, or paired arrays differ in shape.
     """
     for values in (first, second):
         refuse_other(values, over, "rates.difference")

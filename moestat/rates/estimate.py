@@ -7,75 +7,43 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from moestat.doors import as_float64
+from moestat import streams
+from moestat.doors import takes_float64
 
 
 @dataclass(frozen=True)
 class Cases:
-    """What a statement about every case, or about some case, was checked on.
-
-    Attributes
-    ----------
-    count, inside : int
-        Cases, and how many of them are as the statement says.
-    draws, inside_draws : int
-        Independent draws that the cases come from, and how many of these have no case that is otherwise; 0 draws for
-        cases that were not drawn.
-    every : bool
-        Whether the statement is about every case (one other case refutes it) or about some (one such case shows it).
-    """
+    """What a statement about every case, or about some case, was checked on."""
 
     count: int
-    inside: int
-    draws: int = 0
-    inside_draws: int = 0
-    every: bool = True
+    inside: int  #: Cases that are as the statement says.
+    draws: int = 0  #: Independent draws that the cases come from; 0 for cases that were not drawn.
+    inside_draws: int = 0  #: Draws with no case that is otherwise.
+    every: bool = True  #: About every case (one other case refutes it), or about some (one such case shows it).
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A number with its confidence interval, what it is, what it rests on and what speaks against using it.
 
-    Rates, verdicts and the functions of claims all speak of numbers in this one form.
-
-    Attributes
-    ----------
-    value, low, high : float
-        The estimate and its interval, NaN where there is none; equal for a number without a Monte Carlo error.
-    note : str
-        What it rests on, for the reader of a verdict.
-    reasons : tuple of str
-        Why the number must not decide a claim, one sentence each.
-    counts_failures : bool
-        Whether it accounts itself for replicates that failed or did not converge (as events that it counts, say), so
-        that they do not stand in the way of a verdict.
-    se : float
-        Standard error, NaN where there is none.
-    subject : str
-        What the number is, as the beginning of a sentence.
-    exact : bool
-        Whether it has no Monte Carlo error: an interval of width zero decides a claim only then.
-    replicates : int or None
-        Independent replicates that the interval rests on, where that is what it rests on.
-    cases : Cases or None
-        For a statement about every case or about some case.
-    bend : str
-        Of the slope of a line, or of a difference of such: how the lines bend, in a sentence; empty where they do not.
-        It forbids no verdict.
+    Rates, verdicts and the functions of claims all speak of numbers in this one form. ``low`` and ``high`` are NaN
+    where there is no interval, and equal to the value for a number without a Monte Carlo error.
     """
 
     value: float
     low: float
     high: float
-    note: str = ""
-    reasons: tuple[str, ...] = ()
+    note: str = ""  #: What it rests on, for the reader of a verdict.
+    reasons: tuple[str, ...] = ()  #: Why the number must not decide a claim, one sentence each.
+    #: Whether it accounts itself for replicates that failed or did not converge (as events that it counts, say), so
+    #: that they do not stand in the way of a verdict.
     counts_failures: bool = False
-    se: float = np.nan
-    subject: str = "The estimate"
-    exact: bool = False
-    replicates: int | None = None
-    cases: Cases | None = None
-    bend: str = ""
+    se: float = np.nan  #: Standard error.
+    subject: str = "The estimate"  #: What the number is, as the beginning of a sentence.
+    exact: bool = False  #: No Monte Carlo error: an interval of width zero decides a claim only then.
+    replicates: int | None = None  #: Independent replicates that the interval rests on, where it does.
+    cases: Cases | None = None  #: For a statement about every case or about some case.
+    bend: str = ""  #: How the line, or the lines of a difference, bend, in a sentence; it forbids no verdict.
 
     def __str__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
@@ -84,8 +52,9 @@ class Estimate:
 NOTHING = Estimate(np.nan, np.nan, np.nan)
 
 
-def slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
-    """Return the least-squares slopes (..., R) of logs (..., S, R) at x (S,); NaN for fewer than two sizes."""
+@takes_float64("x", "logs")
+def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    """Return the least-squares slopes (..., R) of logs (..., S, R) at log sizes x (S,); NaN for fewer than two."""
     centred = x - np.mean(x) if x.size else x
     spread = np.sum(centred**2)
     if spread == 0:
@@ -94,8 +63,12 @@ def slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     return found
 
 
-def interval(samples: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return mean, standard error and t-interval of independent samples (..., R) along the last axis."""
+@takes_float64("samples")
+def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return mean, standard error, low and high of the t-interval of independent samples (..., R), each (...).
+
+    All but the mean are NaN for R = 1, and all are for R = 0.
+    """
     count = samples.shape[-1]
     nothing = np.full(samples.shape[:-1], np.nan)
     if count == 0:
@@ -108,36 +81,52 @@ def interval(samples: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray,
     return mean, se, mean - half, mean + half
 
 
-def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
-    """Return the least-squares slope of every replicate.
-
-    Parameters
-    ----------
-    x : array (S,)
-        Log sizes.
-    logs : array (..., S, R)
-        Log losses.
-
-    Returns
-    -------
-    array (..., R)
-        NaN when there are fewer than two sizes.
-    """
-    return slopes(as_float64(x, "x"), as_float64(logs, "logs"))
-
-
-def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mean, standard error and t-interval of independent samples (..., R) along the last axis.
-
-    Returns
-    -------
-    mean, se, low, high : arrays (...)
-        All but the mean are NaN for R = 1, and all are for R = 0.
-    """
-    return interval(as_float64(samples, "samples"), level)
+slopes, interval = replicate_slopes, mean_interval
 
 
 def over_replicates(samples: np.ndarray, level: float) -> Estimate:
     """Return the mean of independent samples (R,) with its t-interval."""
     mean, se, low, high = (float(v) for v in mean_interval(samples, level))
     return Estimate(mean, low, high, se=se)
+
+
+def of_log_means(x: np.ndarray, losses: np.ndarray, level: float) -> tuple[Estimate, Estimate]:
+    """Return the OLS and the WLS slope of the log mean of losses (S, R) at log sizes x (S,)."""
+    from statsmodels.regression.linear_model import OLS, WLS  # a slow import, needed here alone
+
+    size, count = losses.shape
+    if size < 2 or count == 0:
+        return NOTHING, NOTHING
+    # each size in units of its own, a power of two that changes no digit: squares of 1e200 or 1e-200 are none
+    unit = np.frexp(np.max(losses, axis=1))[1]
+    relative = np.ldexp(losses, -unit[:, None])
+    means = np.ldexp(np.mean(relative, axis=1), unit)
+    design = np.stack([np.ones(size), x], axis=1)
+    line = OLS(np.log(means), design).fit()
+    slope = float(line.params[1])
+    if size < 3:
+        ols = Estimate(slope, np.nan, np.nan)
+    else:
+        low, high = (float(v) for v in line.conf_int(1 - level)[1])
+        ols = Estimate(slope, low, high, se=float(line.bse[1]))
+    if count < 2:
+        return ols, NOTHING
+    se = np.std(relative, axis=1, ddof=1) / np.sqrt(count) / np.mean(relative, axis=1)
+    if not np.all(se > 0):
+        return ols, NOTHING
+    weighted = WLS(np.log(means), design, weights=se**-2.0).fit(cov_type="fixed scale")
+    value, error = float(weighted.params[1]), float(weighted.bse[1])
+    half = float(stats.t.ppf(0.5 + level / 2, count - 1)) * error
+    return ols, Estimate(value, value - half, value + half, se=error)
+
+
+def bootstrap(x: np.ndarray, losses: np.ndarray, level: float, draws: int, seed: int) -> tuple[float, float]:
+    """Return the percentile interval of the slope of the log mean loss, whole replicates drawn again."""
+    count = losses.shape[1]
+    if draws < 1 or count < 2 or x.size < 2:
+        return (np.nan, np.nan)
+    rng = streams.generator(seed, streams.key(use="rates.fit"), 0, "bootstrap")
+    weights = rng.multinomial(count, np.full(count, 1 / count), size=draws) / count
+    each = replicate_slopes(x, np.log(losses @ weights.T))
+    low, high = np.quantile(each, [0.5 - level / 2, 0.5 + level / 2])
+    return float(low), float(high)

@@ -22,37 +22,22 @@ from moestat.rates.loglog import fit_array
 
 @dataclass(frozen=True)
 class LawComparison:
-    """How a power law and a log law fare on the same losses.
+    """How a power law and a log law fare on the same losses."""
 
-    Attributes
-    ----------
-    slope : float
-        Exponent s of the power law.
-    tau : float
-        Exponent of the log law (log n)**-tau.
-    log_likelihood_ratio : float
-        Gaussian log likelihood of the power law minus that of the log law, for the mean log losses with one common
-        variance; positive favours the power law.
-    p_power, p_log : float
-        p-value of each law being right: t-test over replicates of the other law's direction (R - 1 degrees of freedom),
-        valid however the sizes share their data.
-    probability_correct : float
-        Chance that the likelihood picks the right one of the two fitted laws at this spread, grid and number of
-        replicates (simulated; the mean over which law is true).
-    compatible : tuple of str
-        The laws that are not rejected at 1 - level.
-    reasons : tuple of str
-        Why the series cannot be trusted, as in :func:`moestat.rates.fit`.
-    """
-
-    slope: float
-    tau: float
+    slope: float  #: Exponent s of the power law.
+    tau: float  #: Exponent of the log law (log n)**-tau.
+    #: Gaussian log likelihood of the power law minus that of the log law, for the mean log losses with one common
+    #: variance; positive favours the power law.
     log_likelihood_ratio: float
+    #: P-values of each law being right: t-tests over replicates of the other law's direction, valid however the sizes
+    #: share their data.
     p_power: float
     p_log: float
+    #: Chance that the likelihood picks the right one of the two fitted laws at this spread, grid and number of
+    #: replicates (simulated; the mean over which law is true).
     probability_correct: float
-    compatible: tuple[str, ...]
-    reasons: tuple[str, ...]
+    compatible: tuple[str, ...]  #: The laws that are not rejected at 1 - level.
+    reasons: tuple[str, ...]  #: Why the series cannot be trusted, as in :func:`moestat.rates.fit`.
 
     @property
     def sentence(self) -> str:
@@ -78,17 +63,7 @@ def compare_laws(
 ) -> LawComparison:
     """Compare a power law with a log law on losses (S, R) at sizes ``over`` (S,), all above 1.
 
-    Parameters
-    ----------
-    values, over, window, level
-        As in :func:`moestat.rates.fit`, arrays only.
-    draws, seed : int
-        Number and seed of the simulated curves behind ``probability_correct``.
-
-    Raises
-    ------
-    ValueError
-        If shapes or sizes are unusable, or a size is not above 1.
+    Otherwise as :func:`moestat.rates.fit`; ``draws`` curves are simulated for ``probability_correct``.
     """
     losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
     line = fit_array(losses, sizes, window, level)
@@ -104,6 +79,15 @@ def compare_laws(
     fitted = {name: _line(u, mean) for name, u in curves.items()}
     rss = {name: float(np.sum((mean - line) ** 2)) for name, (_, line) in fitted.items()}
     p = {name: _p_value(curves[name], curves[other], logs) for name, other in (("power", "log"), ("log", "power"))}
+    right = []
+    if count > 1:
+        # mean log curves of either law at the observed spread, of which the likelihood picks one
+        sd = np.std(logs, axis=1, ddof=1) / np.sqrt(count)
+        noise = streams.generator(seed, streams.key(use="rates.compare_laws"), 0, "noise")
+        deviation = sd[:, None] * noise.standard_normal((size, draws))
+        for true, wrong in (("power", "log"), ("log", "power")):
+            sample = fitted[true][1][:, None] + deviation
+            right.append(np.mean(_residual(curves[true], sample) < _residual(curves[wrong], sample)))
     ratio = 0.5 * size * float(np.log(rss["log"] / rss["power"])) if min(rss.values()) > 0 else np.nan
     return LawComparison(
         slope=fitted["power"][0],
@@ -111,7 +95,7 @@ def compare_laws(
         log_likelihood_ratio=ratio,
         p_power=p["power"],
         p_log=p["log"],
-        probability_correct=_probability_correct(curves, fitted, logs, draws, seed),
+        probability_correct=float(np.mean(right)) if right else np.nan,
         # a p-value that does not exist (one replicate) rejects nothing
         compatible=tuple(name for name in curves if not p[name] < 1 - level),
         reasons=line.reasons,
@@ -131,26 +115,6 @@ def _p_value(own: np.ndarray, other: np.ndarray, logs: np.ndarray) -> float:
     if along.size < 2 or np.std(along) == 0:
         return np.nan
     return float(stats.ttest_1samp(along, 0.0).pvalue)
-
-
-def _probability_correct(
-    curves: dict[str, np.ndarray],
-    fitted: dict[str, tuple[float, np.ndarray]],
-    logs: np.ndarray,
-    draws: int,
-    seed: int,
-) -> float:
-    """Simulate mean log curves of either law at the observed spread and count the right choices."""
-    size, count = logs.shape
-    if count < 2:
-        return np.nan
-    sd = np.std(logs, axis=1, ddof=1) / np.sqrt(count)
-    noise = streams.generator(seed, streams.key(use="rates.compare_laws"), 0, "noise").standard_normal((size, draws))
-    right = []
-    for true, wrong in (("power", "log"), ("log", "power")):
-        sample = fitted[true][1][:, None] + sd[:, None] * noise
-        right.append(np.mean(_residual(curves[true], sample) < _residual(curves[wrong], sample)))
-    return float(np.mean(right))
 
 
 def _residual(u: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -21,8 +21,7 @@ import xarray as xr
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
 from moestat.rates import bends
-from moestat.rates.estimate import Estimate, interval, slopes
-from moestat.rates.log_means import bootstrap, of_log_means
+from moestat.rates.estimate import Estimate, bootstrap, mean_interval, of_log_means, over_replicates, replicate_slopes
 
 DECADE = 10.0
 MIN_SIZES = 4
@@ -38,55 +37,29 @@ class RateFit:
 
     Trust is about the data: enough sizes, a decade, whole replicates. Whether they lie on a line is another question,
     which ``bend`` answers: of a bent line the slope is a mean over its sizes, and no rate.
-
-    Attributes
-    ----------
-    rate : Estimate
-        Mean slope over replicates, t-interval: the estimate.
-    first_half, last_half : Estimate
-        As ``rate``, on the sizes in the lower and in the upper half of the log range.
-    curvature : Estimate
-        Change of the local slope per decade of sizes (from a quadratic per replicate); 0 for a power law.
-    local, local_se : array (S - 1,)
-        Slopes between neighbouring sizes and their standard errors over replicates.
-    slopes : array (R',)
-        Slope of every complete replicate.
-    intercept : float
-        exp(intercept) n**rate is the fitted geometric mean loss.
-    log_sd : array (S,)
-        Standard deviation of the log loss over replicates, per size.
-    sizes : array (S,)
-        Increasing, those in the window.
-    losses : array (S, R')
-        Of the complete replicates: positive and finite at every size.
-    replicates, complete : int
-        Replicates asked for and used.
-    level : float
-        Level of all intervals.
-    reasons : tuple of str
-        Why the fit cannot be trusted; empty when it can.
-    turn : str
-        How the line bends, behind "is bent"; empty where the interval of its curvature reaches 0.
-    draws, seed : int
-        Of the bootstrap.
     """
 
-    rate: Estimate
+    rate: Estimate  #: Mean slope over replicates, t-interval: the estimate.
+    #: first_half, last_half: As ``rate``, on the sizes in the lower and in the upper half of the log range.
     first_half: Estimate
     last_half: Estimate
+    #: Change of the local slope per decade of sizes (from a quadratic per replicate); 0 for a power law.
     curvature: Estimate
+    #: local, local_se: (S - 1,): Slopes between neighbouring sizes and their standard errors over replicates.
     local: np.ndarray
     local_se: np.ndarray
-    slopes: np.ndarray
-    intercept: float
-    log_sd: np.ndarray
-    sizes: np.ndarray
-    losses: np.ndarray
+    slopes: np.ndarray  #: (R',), slope of every complete replicate.
+    intercept: float  #: exp(intercept) n**rate is the fitted geometric mean loss.
+    log_sd: np.ndarray  #: (S,), standard deviation of the log loss over replicates, per size.
+    sizes: np.ndarray  #: (S,): Increasing, those in the window.
+    losses: np.ndarray  #: (S, R'), of the complete replicates: positive and finite at every size.
+    #: replicates, complete: Replicates asked for and used.
     replicates: int
     complete: int
-    level: float
-    reasons: tuple[str, ...]
-    turn: str
+    level: float  #: Level of all intervals.
+    reasons: tuple[str, ...]  #: Why the fit cannot be trusted; empty when it can.
+    turn: str  #: How the line bends, behind "is bent"; empty where the interval of its curvature reaches 0.
+    #: draws, seed: Of the bootstrap.
     draws: int
     seed: int
 
@@ -166,28 +139,16 @@ def trust(reasons: tuple[str, ...], bend: str) -> str:
 
 @overload
 def fit(
-    values: xr.DataArray,
-    *,
-    over: Hashable,
-    window: tuple[float, float] | None = None,
-    level: float = 0.95,
-    draws: int = 2000,
-    seed: int = 0,
-    replicate: Hashable = "replicate",
-) -> Any: ...
+    values: xr.DataArray, *, over: Hashable, window: tuple[float, float] | None = ..., level: float = ...,
+    draws: int = ..., seed: int = ..., replicate: Hashable = ...,
+) -> Any: ...  # fmt: skip
 
 
 @overload
 def fit(
-    values: npt.ArrayLike,
-    *,
-    over: npt.ArrayLike,
-    window: tuple[float, float] | None = None,
-    level: float = 0.95,
-    draws: int = 2000,
-    seed: int = 0,
-    replicate: Hashable = "replicate",
-) -> RateFit: ...
+    values: npt.ArrayLike, *, over: npt.ArrayLike, window: tuple[float, float] | None = ..., level: float = ...,
+    draws: int = ..., seed: int = ..., replicate: Hashable = ...,
+) -> RateFit: ...  # fmt: skip
 
 
 def fit(
@@ -211,9 +172,9 @@ def fit(
     window : (low, high), optional
         Sizes that are used, both ends included; declare it before looking at the losses.
     level : float, default 0.95
-        Level of the intervals.
+        Of the intervals.
     draws, seed : int
-        Number and seed of the bootstrap draws.
+        Of the bootstrap.
     replicate : str, default "replicate"
         Name of the replicates' dimension of a DataArray.
 
@@ -221,15 +182,7 @@ def fit(
     -------
     RateFit or xarray.Dataset
         A fit that prints as two lines; a Dataset (the columns of :meth:`RateFit.row`) when a DataArray has further
-        dimensions.
-
-    Raises
-    ------
-    TypeError
-        If it is given something else.
-    ValueError
-        If shapes, names or sizes are unusable. A series that is merely too short, too narrow or incomplete raises
-        nothing: its fit is not ``trusted``, with reasons.
+        dimensions. A series that is too short, too narrow or incomplete is not ``trusted``, with reasons.
 
     Examples
     --------
@@ -258,23 +211,15 @@ def fit(
 
 
 def fit_array(
-    values: np.ndarray,
-    sizes: np.ndarray,
-    window: tuple[float, float] | None,
-    level: float,
-    draws: int = 2000,
+    values: np.ndarray, sizes: np.ndarray, window: tuple[float, float] | None, level: float, draws: int = 2000,
     seed: int = 0,
-) -> RateFit:
-    """Fit float64 losses (S, R) at float64 sizes (S,); see :func:`fit`.
-
-    The window is cut out, whole replicates are kept, their slopes averaged.
-    """
+) -> RateFit:  # fmt: skip
+    """Fit float64 losses (S, R) at float64 sizes (S,): cut the window out, keep whole replicates, average slopes."""
     if not 0 < level < 1:
         raise ValueError(f"level is {level}; it must be between 0 and 1")
     if values.ndim != 2 or sizes.ndim != 1 or values.shape[0] != sizes.size:
-        raise ValueError(
-            f"values has shape {values.shape} and over {sizes.shape}; needed are (sizes, replicates) and (sizes,)"
-        )
+        shapes = f"{values.shape} and over {sizes.shape}"
+        raise ValueError(f"values has shape {shapes}; needed are (sizes, replicates) and (sizes,)")
     if not np.all(np.isfinite(sizes) & (sizes > 0)) or np.unique(sizes).size != sizes.size:
         raise ValueError("over must hold positive, finite sizes, each of them once")
     low, high = (-np.inf, np.inf) if window is None else window
@@ -311,7 +256,7 @@ def fit_array(
         reasons.append(f"{count} complete replicates give no interval; at least 2 are needed.")
     values = values[:, complete]
     x, logs = np.log(sizes), np.log(values)
-    each = slopes(x, logs)
+    each = replicate_slopes(x, logs)
     middle = 0.5 * (x[0] + x[-1]) if x.size else np.nan
     halves = (x <= middle + 1e-9, x >= middle)  # a size in the middle belongs to the lower half, whatever rounding says
     change = np.full(each.size, np.nan)  # of the local slope per decade, from a quadratic in the log size
@@ -320,12 +265,9 @@ def fit_array(
         lower = np.stack([np.ones_like(u), u], axis=1)
         square = u**2 - lower @ np.linalg.lstsq(lower, u**2, rcond=None)[0]
         change = 2 * np.log(10) * (square @ logs) / (square @ square)
-    estimates = []
-    for samples in (each, *(slopes(x[half], logs[half]) for half in halves), change):
-        mean, se, low, high = map(float, interval(samples, level))
-        estimates.append(Estimate(mean, low, high, se=se))
-    rate, first, last, curvature = estimates
-    local, local_se, *_ = interval(np.diff(logs, axis=0) / np.diff(x)[:, None], level)
+    both = (replicate_slopes(x[half], logs[half]) for half in halves)
+    rate, first, last, curvature = (over_replicates(samples, level) for samples in (each, *both, change))
+    local, local_se, *_ = mean_interval(np.diff(logs, axis=0) / np.diff(x)[:, None], level)
     turn = ""
     if (curvature.low > 0 or curvature.high < 0) and abs(curvature.value) >= bends.STILL:
         turn = bends.turn(first, last, local)
@@ -355,22 +297,15 @@ def arranged(values: xr.DataArray, over: Any, replicate: Hashable) -> xr.DataArr
     """Return the losses with sizes and replicates as their last two dimensions."""
     missing = [str(name) for name in (over, replicate) if name not in values.dims]
     if missing:
-        raise ValueError(
-            f"the data have no dimension {', '.join(missing)}; they have {', '.join(map(str, values.dims))}"
-        )
+        there = ", ".join(map(str, values.dims))
+        raise ValueError(f"the data have no dimension {', '.join(missing)}; they have {there}")
     if over not in values.coords:
         raise ValueError(f"the dimension {over} has no coordinate, so its sizes are unknown")
     return values.transpose(..., over, replicate)
 
 
 def refuse_other(values: Any, over: Any, call: str) -> None:
-    """Refuse what is no loss, in words.
-
-    Raises
-    ------
-    TypeError
-        It says what is taken, and what was given.
-    """
+    """Refuse what is no loss, by a TypeError that says what is taken, and what was given."""
     if isinstance(values, xr.DataArray):
         return
     takes = f"{call} takes one loss: {TAKES.format(call=call)}"

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import pickle
 import re
 import shutil
-import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -20,12 +18,11 @@ from typing import Any
 
 import torch
 
-from moestat import cache
+from moestat import cache, files
 
 _MAGIC = b"moestat-checkpoint-1"
 _NAME = re.compile(r"step-(\d{10})\.checkpoint")
-EVERY = 60.0
-"""Seconds between two checkpoints. How many there are does not change what comes out."""
+EVERY = 60.0  #: Seconds between two checkpoints. How many there are does not change what comes out.
 KEPT = 2
 
 
@@ -34,27 +31,13 @@ class CheckpointWarning(UserWarning):
 
 
 def folder_of(*identity: str) -> Path:
-    """Return the folder, in the cache, of the training run with this identity.
-
-    Parameters
-    ----------
-    *identity : str
-        Everything that the numbers depend on: the cell's digest, the replicate, the device, the version of the code.
-    """
+    """Return the folder, in the cache, of a training run: ``identity`` is everything that its numbers depend on."""
     name = hashlib.sha256("\n".join(identity).encode()).hexdigest()[:32]
     return cache.folder() / "checkpoints" / name
 
 
 class Checkpoints:
-    """The checkpoints of one training run.
-
-    Parameters
-    ----------
-    folder : Path
-        Where they are, e.g. :func:`folder_of`; it is made when the first one is written.
-    every : float
-        Seconds between two checkpoints.
-    """
+    """The checkpoints of one training run, ``every`` so many seconds, in a folder made with the first one."""
 
     def __init__(self, folder: Path, *, every: float = EVERY) -> None:
         self.folder, self.every = folder, every
@@ -68,17 +51,15 @@ class Checkpoints:
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Write the state after ``step`` steps: tensors, numbers, text, lists and dicts of these.
 
-        Warns
-        -----
-        CheckpointWarning
-            If it cannot be written; no further one is tried.
+        If it cannot be written a warning says so, and no further one is tried.
         """
         payload = io.BytesIO()
         torch.save(state, payload)
         body = payload.getvalue()
+        header = b"%s %s\n" % (_MAGIC, hashlib.sha256(body).hexdigest().encode())
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            _write(self.folder / f"step-{step:010d}.checkpoint", body)
+            files.write(self.folder / f"step-{step:010d}.checkpoint", header + body)
             for old in self._files()[KEPT:]:
                 old.unlink(missing_ok=True)
         except OSError as error:
@@ -92,14 +73,9 @@ class Checkpoints:
         self._last = time.monotonic()
 
     def latest(self) -> tuple[int, dict[str, Any]] | None:
-        """Return (steps done, state) of the newest checkpoint that is whole, or None.
+        """Return (steps done, state) of the newest checkpoint that is whole, or None; tensors are on the CPU.
 
-        Tensors are on the CPU.
-
-        Warns
-        -----
-        CheckpointWarning
-            If a newer one is damaged, or cannot be read; the message names it.
+        A newer one that is damaged or cannot be read is named in a warning.
         """
         for file in self._files():
             match = _NAME.fullmatch(file.name)
@@ -120,34 +96,12 @@ class Checkpoints:
 
     def _files(self) -> list[Path]:
         """The checkpoints, newest first."""
-        try:
-            names = [name for name in os.listdir(self.folder) if _NAME.fullmatch(name)]
-        except OSError:
-            return []
-        return [self.folder / name for name in sorted(names, reverse=True)]
-
-
-def _write(file: Path, body: bytes) -> None:
-    """Put a checkpoint in place: on the disk before it has its name."""
-    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=file.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(b"%s %s\n" % (_MAGIC, hashlib.sha256(body).hexdigest().encode()))
-            stream.write(body)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        return sorted((file for file in self.folder.glob("step-*") if _NAME.fullmatch(file.name)), reverse=True)
 
 
 def _decode(entry: bytes) -> dict[str, Any]:
     head, _, body = entry.partition(b"\n")
-    magic, _, checksum = head.partition(b" ")
-    if magic != _MAGIC:
-        raise ValueError("it does not start as a checkpoint does")
-    if hashlib.sha256(body).hexdigest().encode() != checksum:
+    if head != b"%s %s" % (_MAGIC, hashlib.sha256(body).hexdigest().encode()):
         raise ValueError("its checksum does not match: the file is damaged or truncated")
     try:
         state = torch.load(io.BytesIO(body), map_location="cpu", weights_only=True)

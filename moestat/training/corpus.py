@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from moestat import bounded, data_file
+from moestat.bounded import DataFileError
 
 Unit = Literal["character", "byte", "word"]
 
@@ -29,36 +30,22 @@ SHIPPED_SHA256 = "a6fddbf7ac2ad0efe85bd93ead7fecad1e35c5a90bd190e63f445a1c96ea52
 BENCHMARKS = {"enwik8": 100_000_000, "text8": 100_000_000}
 """Files of bytes by name, with their sizes (Mahoney 2011): 90, 5 and 5 million bytes are the usual split."""
 
-SHARES = (0.90, 0.05, 0.05)
-"""Of training, validation and test: those of enwik8 and text8, for any file."""
+SHARES = (0.90, 0.05, 0.05)  # of training, validation and test: those of enwik8 and text8, for any file
 
 PARTS = ("train", "valid", "test")
 END_OF_LINE = "<eos>"
 
-
-class CorpusError(ValueError):
-    """A text cannot be used; the message names the file and says why."""
+CorpusError = DataFileError  #: A text cannot be used; the message names the file and says why.
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text as numbers.
+    """A text as numbers."""
 
-    Attributes
-    ----------
-    name : str
-        The file, or ``"first folio"``.
-    unit : {"character", "byte", "word"}
-        What one number stands for.
-    symbols : tuple of str
-        What each number stands for; its length is the size of the vocabulary.
-    train, valid, test : ndarray of unsigned integers, 1-d
-        The three parts, in the order of the text.
-    """
-
-    name: str
-    unit: Unit
-    symbols: tuple[str, ...]
+    name: str  #: The file, or ``"first folio"``.
+    unit: Unit  #: What one number stands for.
+    symbols: tuple[str, ...]  #: What each number stands for; its length is the size of the vocabulary.
+    #: train, valid, test: The three parts, in the order of the text.
     train: np.ndarray
     valid: np.ndarray
     test: np.ndarray
@@ -69,36 +56,20 @@ class Corpus:
         return len(self.symbols)
 
     def require(self, length: int) -> Corpus:
-        """Return the corpus if every part holds a window of ``length`` symbols.
-
-        Raises
-        ------
-        CorpusError
-            If one does not.
-        """
+        """Return the corpus if every part holds a window of ``length`` symbols."""
         for part in PARTS:
             count = getattr(self, part).size
             if count < length:
-                raise CorpusError(
-                    f"{self.name} is too short: its {part} part has {count} {self.unit}s, "
-                    f"and windows of {length} are asked for"
-                )
+                what = f"its {part} part has {count} {self.unit}s, and windows of {length} are asked for"
+                raise CorpusError(f"{self.name} is too short: {what}")
         return self
 
 
 def load(path: str | Path = "") -> Corpus:
-    """Read a text.
+    """Read a text: a file (UTF-8), ``enwik8`` or ``text8`` (known by name), or a folder of WikiText; else the plays.
 
-    Parameters
-    ----------
-    path : str or Path
-        A text file (UTF-8), ``enwik8`` or ``text8`` (known by name), or a folder with ``wiki.train.tokens``,
-        ``wiki.valid.tokens`` and ``wiki.test.tokens``. The shipped plays when empty.
-
-    Raises
-    ------
-    CorpusError
-        If the file or folder cannot be read, is empty, truncated, not UTF-8, or too large to be read whole.
+    The folder holds ``wiki.train.tokens``, ``wiki.valid.tokens`` and ``wiki.test.tokens``. A :class:`CorpusError` says
+    what cannot be read, is empty, truncated, not UTF-8, or too large to be read whole.
     """
     if not str(path):
         return _shipped()
@@ -106,24 +77,14 @@ def load(path: str | Path = "") -> Corpus:
     try:
         stamp = path.stat()
         if path.is_dir():
-            return _words(path, max(_stamp(path / f"wiki.{part}.tokens") for part in PARTS))
+            return _words(path, max((path / f"wiki.{part}.tokens").stat().st_mtime_ns for part in PARTS))
         return _file(path, bounded.require(path), stamp.st_mtime_ns)
     except OSError as error:
         raise CorpusError(f"{error.filename or path}: cannot be read ({error.strerror or error})") from None
-    except data_file.DataFileError as error:
-        raise CorpusError(str(error)) from None
 
 
 def load_checked(path: str, sha256: str) -> Corpus:
-    """Read the text that a cell names together with its checksum, so that results say which data they are of.
-
-    Raises
-    ------
-    CorpusError
-        As :func:`load`.
-    DataFileError
-        If the checksum of a named file is another one.
-    """
+    """Read the text that a cell names together with its checksum, so that results say which data they are of."""
     if path:
         data_file.check(path, sha256)
     return load(path)
@@ -155,9 +116,8 @@ def _file(path: Path, size: int, _mtime: int) -> Corpus:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise CorpusError(
-            f"{path}: is not UTF-8 text: byte {error.start} (0x{content[error.start]:02x}) cannot be decoded"
-        ) from None
+        where = f"byte {error.start} (0x{content[error.start]:02x})"
+        raise CorpusError(f"{path}: is not UTF-8 text: {where} cannot be decoded") from None
     if "\0" in text:
         raise CorpusError(f"{path}: is not a text: character {text.index(chr(0))} is NUL")
     if len(text) < 2 * math.ceil(1 / min(SHARES)):
@@ -168,17 +128,13 @@ def _file(path: Path, size: int, _mtime: int) -> Corpus:
 def _split(name: str, unit: Unit, codes: np.ndarray) -> Corpus:
     """Number the codes that occur, in their order, and cut the text by :data:`SHARES`."""
     present = np.flatnonzero(np.bincount(codes))
-    table = np.zeros(int(present[-1]) + 1, dtype=_smallest(present.size))
+    table = np.zeros(int(present[-1]) + 1, dtype=np.min_scalar_type(present.size - 1))
     table[present] = np.arange(present.size)
     numbers = table[codes]
     first = round(SHARES[0] * codes.size)
     second = round((SHARES[0] + SHARES[1]) * codes.size)
     symbols = tuple(map(chr, present.tolist()))
     return Corpus(name, unit, symbols, numbers[:first], numbers[first:second], numbers[second:])
-
-
-def _stamp(file: Path) -> int:
-    return file.stat().st_mtime_ns
 
 
 @lru_cache(maxsize=1)
@@ -206,10 +162,5 @@ def _words(folder: Path, _mtime: int) -> Corpus:
             ) from None
         if not numbers:
             raise CorpusError(f"{file}: the file is empty")
-        parts[part] = np.frombuffer(numbers, dtype=np.int32).astype(_smallest(len(known)))
+        parts[part] = np.frombuffer(numbers, dtype=np.int32).astype(np.min_scalar_type(len(known) - 1))
     return Corpus(str(folder), "word", tuple(known), parts["train"], parts["valid"], parts["test"])
-
-
-def _smallest(count: int) -> np.dtype:
-    """The smallest type that numbers ``count`` symbols."""
-    return np.min_scalar_type(count - 1)

@@ -22,50 +22,28 @@ Positions = Literal["alibi", "learned"]
 Norm = Literal["rms", "layer"]
 Activation = Literal["relu", "swiglu"]
 
-LARGE_VOCABULARY = 4096
-"""From here on the logits of a batch are never held all at once."""
+LARGE_VOCABULARY = 4096  #: From here on the logits of a batch are never held all at once.
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes and kinds of a decoder.
+    """Sizes and kinds of a decoder."""
 
-    Attributes
-    ----------
-    vocabulary, length : int
-        Number of symbols, and the longest window.
-    blocks, width, heads : int
-        ``heads`` divides ``width``.
-    hidden : int
-        Units of the dense feed-forward networks.
-    attention : {"softmax", "sigmoid"}
-        Sigmoid attention has the bias -log(length), the *trained* length whatever the window is, so that what a prefix
-        gives does not depend on what follows.
-    positions : {"alibi", "learned"}
-        Linear biases of the scores (Press et al. 2022), or an embedding of the position.
-    norm : {"rms", "layer"}
-        Before attention and feed-forward network, and at the end.
-    query_key_norm : bool
-        RMSNorm, with a gain, of the queries and keys of each head.
-    activation : {"relu", "swiglu"}
-        Of the dense feed-forward networks.
-    fused : bool
-        Whether softmax attention uses PyTorch's fused kernel; sigmoid attention has none. The same numbers up to
-        rounding.
-    """
-
-    vocabulary: int
-    length: int
+    vocabulary: int  #: Number of symbols.
+    length: int  #: The longest window.
     blocks: int
     width: int
-    heads: int
-    hidden: int
+    heads: int  #: It divides ``width``.
+    hidden: int  #: Units of the dense feed-forward networks.
+    #: Sigmoid attention has the bias -log(length), the *trained* length whatever the window is, so that what a prefix
+    #: gives does not depend on what follows.
     attention: Attention = "softmax"
+    #: Linear biases of the scores (Press et al. 2022), or an embedding of the position.
     positions: Positions = "learned"
-    norm: Norm = "layer"
-    query_key_norm: bool = False
-    activation: Activation = "relu"
-    fused: bool = True
+    norm: Norm = "layer"  #: Before attention and feed-forward network, and at the end.
+    query_key_norm: bool = False  #: RMSNorm, with a gain, of the queries and keys of each head.
+    activation: Activation = "relu"  #: Of the dense feed-forward networks.
+    fused: bool = True  #: Whether softmax attention uses PyTorch's fused kernel: the same numbers up to rounding.
 
 
 def linear(generator: np.random.Generator, inputs: int, outputs: int, *, scale: float = 1.0) -> torch.nn.Parameter:
@@ -78,10 +56,9 @@ def linear(generator: np.random.Generator, inputs: int, outputs: int, *, scale: 
 
 
 def alibi_slopes(heads: int) -> np.ndarray:
-    """Return the slopes of ALiBi: 2^(-8 i / heads), i = 1..heads; for other numbers, as Press et al. (2022) do.
+    """Return the slopes of ALiBi (Press et al. 2022): 2^(-8 i / heads), i = 1..heads, for a power of two.
 
-    If ``heads`` is no power of two, these are the slopes for the largest power of two below it, and then every other
-    slope of twice that number.
+    For other numbers those of the largest power of two below, and then every other one of twice that number.
     """
     power = 1 << (heads.bit_length() - 1)
     slopes = 2.0 ** (-8.0 * np.arange(1, power + 1) / power)
@@ -197,21 +174,10 @@ class Block(torch.nn.Module):
 class Decoder(torch.nn.Module):
     """A decoder that predicts the next symbol at every position.
 
-    Parameters
-    ----------
-    shape : Shape
-        Sizes and kinds.
-    feed_forward : callable, optional
-        ``feed_forward(i)`` is called once, for block i = 0, 1, ..., and returns its feed-forward module, which maps
-        (batch, length, width) to the same. Dense networks of ``shape`` by default.
-    generator : numpy.random.Generator
-        Draws the weights of everything but what ``feed_forward`` returns, in an order that does not depend on the kind
-        of attention, norm or position: decoders that differ in these alone start from the same weights.
-
-    Raises
-    ------
-    ValueError
-        If the heads do not divide the width.
+    ``feed_forward(i)`` is called once, for block i = 0, 1, ..., and returns its feed-forward module, which maps (batch,
+    length, width) to the same; dense networks of ``shape`` by default. The ``generator`` draws all other weights, in an
+    order that does not depend on the kind of attention, norm or position: decoders that differ in these alone start
+    from the same weights.
     """
 
     def __init__(

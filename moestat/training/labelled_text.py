@@ -17,33 +17,22 @@ from typing import Literal
 import numpy as np
 
 from moestat import bounded
+from moestat.bounded import DataFileError
 
 Task = Literal["classification", "regression"]
 
-LONGEST_FIELD = 10_000_000
-"""Characters of a field; the csv module stops at 131 072."""
+LabelledTextError = DataFileError  #: A file of labelled texts cannot be used; the message names it and says why.
 
-
-class LabelledTextError(ValueError):
-    """A file of labelled texts cannot be used; the message names it and says why."""
+LONGEST_FIELD = 10_000_000  #: Characters of a field; the csv module stops at 131 072.
 
 
 @dataclass(frozen=True)
 class LabelledText:
-    """Texts and what is to be predicted of each.
-
-    Attributes
-    ----------
-    texts : tuple of str
-    target : ndarray, shape (n,)
-        Classification: int64, the number of the class, 0 to ``len(classes) - 1``. Regression: float64.
-    classes : tuple of str
-        Names of the classes in order; empty for a regression.
-    """
+    """Texts and what is to be predicted of each."""
 
     texts: tuple[str, ...]
-    target: np.ndarray
-    classes: tuple[str, ...] = ()
+    target: np.ndarray  #: (n,), int64 numbers of classes, or float64 for a regression.
+    classes: tuple[str, ...] = ()  #: Names of the classes in order; empty for a regression.
 
     @property
     def task(self) -> Task:
@@ -56,28 +45,24 @@ class LabelledText:
 
 
 def read_csv(path: str | Path, *, text: str = "text", target: str = "label", task: Task) -> LabelledText:
-    """Read a CSV file (UTF-8, commas, a header, fields with commas or line breaks in double quotes).
+    """Read two columns of a CSV file (UTF-8, commas, a header, fields with commas or line breaks in double quotes).
 
-    Parameters
-    ----------
-    path : str or Path
-    text, target : str
-        Names of two columns; others are ignored.
-    task : {"classification", "regression"}
-        Whether the target is the name of a class or a number.
-
-    Raises
-    ------
-    LabelledTextError
-        If the file cannot be read or is too large, a column is missing, a row is cut off or has too many fields, a text
-        or target is empty, a number is none, there is one class only or all numbers are equal.
+    The target is the name of a class or a number, by ``task``. A :class:`LabelledTextError` says that the file cannot
+    be read or is too large, a column is missing, a row is cut off or has too many fields, a text or target is empty, a
+    number is none, there is one class only or all numbers are equal.
     """
     path = Path(path)
     rows = _rows(path)
     if not any(rows):
         raise LabelledTextError(f"{path}: the file is empty; its first row must name the columns")
     header = [name.strip() for name in rows[0]]
-    places = [_place(path, header, name) for name in (text, target)]
+    for name in (text, target):
+        count = header.count(name)
+        if count != 1:
+            what = "there is no column" if not count else f"there are {count} columns"
+            there = ", ".join(map(repr, header))
+            raise LabelledTextError(f"{path}, row 1: {what} {name!r}; the columns are {there}")
+    places = [header.index(name) for name in (text, target)]
     if not any(rows[1:]):
         raise LabelledTextError(f"{path}: there is a header but no row of data")
     texts, values = [], []
@@ -86,18 +71,19 @@ def read_csv(path: str | Path, *, text: str = "text", target: str = "label", tas
         row = rows[number - 1]
         if len(row) != len(header):
             what = "is cut off or lacks fields" if len(row) < len(header) else "has too many fields"
-            raise LabelledTextError(
-                f"{path}, row {number}: the row {what}; it has {len(row)}, the header {len(header)} "
-                "(a field that holds a comma must be in double quotes)"
-            )
+            what += f"; it has {len(row)}, the header {len(header)} (a field with a comma must be in double quotes)"
+            raise LabelledTextError(f"{path}, row {number}: the row {what}")
         for name, place in zip((text, target), places, strict=True):
             if not row[place].strip():
                 raise LabelledTextError(f"{path}, row {number}, column {name!r}: the field is empty")
         texts.append(row[places[0]])
         values.append(row[places[1]].strip())
     if task == "classification":
-        labels, classes = _classes(path, target, values)
-        return LabelledText(tuple(texts), labels, classes)
+        coded = labelled(texts, values)
+        if len(coded.classes) == 1:
+            what = f"every row is of the class {coded.classes[0]!r}; at least two are needed"
+            raise LabelledTextError(f"{path}, column {target!r}: {what}")
+        return coded
     return LabelledText(tuple(texts), _numbers(path, target, values, numbers))
 
 
@@ -108,27 +94,16 @@ def labelled(texts: Sequence[str], labels: Sequence[str]) -> LabelledText:
 
 
 def holdout(count: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Split ``count`` rows at random into training and test rows, both sorted.
-
-    Raises
-    ------
-    LabelledTextError
-        If a share of ``share`` leaves one of the two without a row.
-    """
+    """Split ``count`` rows at random into training and test rows, both sorted."""
     held = round(share * count)
     if not 0 < held < count:
-        raise LabelledTextError(
-            f"{count} rows cannot be split with a share of {share:g} for the test: one part is empty"
-        )
+        raise LabelledTextError(f"{count} rows cannot be split with a test share of {share:g}: one part is empty")
     order = rng.permutation(count)
     return np.sort(order[held:]), np.sort(order[:held])
 
 
 def _rows(path: Path) -> list[list[str]]:
-    try:
-        raw = bounded.read(path)
-    except bounded.DataFileError as error:
-        raise LabelledTextError(str(error)) from None
+    raw = bounded.read(path)
     try:
         content = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -146,23 +121,6 @@ def _rows(path: Path) -> list[list[str]]:
     finally:
         csv.field_size_limit(before)
     return rows
-
-
-def _place(path: Path, header: list[str], name: str) -> int:
-    count = header.count(name)
-    if count != 1:
-        what = "there is no column" if not count else f"there are {count} columns"
-        raise LabelledTextError(f"{path}, row 1: {what} {name!r}; the columns are {', '.join(map(repr, header))}")
-    return header.index(name)
-
-
-def _classes(path: Path, column: str, values: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
-    coded = labelled(values, values)
-    if len(coded.classes) == 1:
-        raise LabelledTextError(
-            f"{path}, column {column!r}: every row is of the class {coded.classes[0]!r}; at least two are needed"
-        )
-    return coded.target, coded.classes
 
 
 def _numbers(path: Path, column: str, values: list[str], numbers: list[int]) -> np.ndarray:

@@ -17,47 +17,22 @@ Schedule = Literal["cosine", "inverse_sqrt"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How a model is trained.
-
-    Attributes
-    ----------
-    steps, batch, length : int
-        Steps, windows per step, symbols per window.
-    rate : float
-        The largest rate.
-    schedule : {"cosine", "inverse_sqrt"}
-        After the warm-up, from ``rate``: half a cosine to ``final`` times it, or ``rate`` sqrt(warm-up / step).
-    warmup : float
-        Share of the steps in which the rate rises linearly.
-    final : float
-        Last rate of the cosine, as a share of ``rate``.
-    betas : (float, float)
-        Of AdamW.
-    decay : float
-        Weight decay of AdamW, of matrices only; 0 is Adam.
-    clip : float
-        Largest norm of the gradient.
-    every : int
-        Steps between two validations; there is one before the first and one after the last step too.
-    validation : int
-        Symbols of the validation part that are used, from its start; 0 for all.
-    keep_best : bool
-        End with the weights of the lowest validation loss, not the last ones.
-    """
+    """How a model is trained."""
 
     steps: int
-    batch: int
-    length: int
-    rate: float
+    batch: int  #: Windows per step.
+    length: int  #: Symbols per window.
+    rate: float  #: The largest rate.
+    #: After the warm-up, from ``rate``: half a cosine to ``final`` times it, or ``rate`` sqrt(warm-up / step).
     schedule: Schedule = "cosine"
-    warmup: float = 0.2
-    final: float = 0.1
-    betas: tuple[float, float] = (0.9, 0.95)
-    decay: float = 1e-4
-    clip: float = 1.0
-    every: int = 100
-    validation: int = 0
-    keep_best: bool = False
+    warmup: float = 0.2  #: Share of the steps in which the rate rises linearly.
+    final: float = 0.1  #: Last rate of the cosine, as a share of ``rate``.
+    betas: tuple[float, float] = (0.9, 0.95)  #: Of AdamW.
+    decay: float = 1e-4  #: Weight decay of AdamW, of matrices only; 0 is Adam.
+    clip: float = 1.0  #: Largest norm of the gradient.
+    every: int = 100  #: Steps between two validations; there is one before the first and one after the last step too.
+    validation: int = 0  #: Symbols of the validation part that are used, from its start; 0 for all.
+    keep_best: bool = False  #: End with the weights of the lowest validation loss, not the last ones.
 
     def rate_at(self, step: int) -> float:
         """Return the rate of step 0..steps-1."""

@@ -8,8 +8,10 @@ killed continues from the state of the modules, of the optimiser and of the orde
 
 from __future__ import annotations
 
+import copy
 import math
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -24,42 +26,22 @@ from moestat.training.checkpoint import Checkpoints
 from moestat.training.corpus import Corpus
 from moestat.training.decoder import Decoder
 from moestat.training.lm_plan import Plan
-from moestat.training.lm_progress import Meter
+
+LINE_EVERY = 60.0  # seconds between two lines about the progress
 
 
 @dataclass
 class Trained:
-    """What a training run gave.
+    """What a training run gave."""
 
-    Attributes
-    ----------
-    steps : ndarray of int, shape (checks,)
-        :attr:`Plan.checks`.
-    valid : ndarray, shape (checks,)
-        Cross-entropy of the validation part in nats per symbol; NaN from where the loss was no longer finite.
-    train : ndarray, shape (checks,)
-        Mean cross-entropy of the batches since the last check; NaN at step 0.
-    best_step : int
-        The step with the lowest validation loss.
-    finite : bool
-        Whether the loss always was; if not, the training stopped there.
-    seconds : float
-        A measurement: seconds in the steps alone, of all attempts together; of this thread's CPU, or of the clock on
-        a GPU.
-    resumed_at : int
-        Steps that a killed run had done before; 0 if there was none.
-    done : int
-        Steps that were done, of all attempts together; fewer than planned if the loss was not finite.
-    """
-
-    steps: np.ndarray
-    valid: np.ndarray
-    train: np.ndarray
-    best_step: int = 0
-    finite: bool = True
-    seconds: float = 0.0
-    resumed_at: int = 0
-    done: int = 0
+    steps: np.ndarray  #: (checks,) int, :attr:`Plan.checks`.
+    valid: np.ndarray  #: (checks,), validation loss in nats per symbol; NaN from where it was no longer finite.
+    train: np.ndarray  #: (checks,), mean cross-entropy of the batches since the last check; NaN at step 0.
+    best_step: int = 0  #: The step with the lowest validation loss.
+    finite: bool = True  #: Whether the loss always was; if not, the training stopped there.
+    seconds: float = 0.0  #: In the steps of all attempts: of this thread's CPU, or of the clock on a GPU.
+    resumed_at: int = 0  #: Steps that a killed run had done before; 0 if there was none.
+    done: int = 0  #: Steps that were done, of all attempts together; fewer than planned if the loss was not finite.
 
     @property
     def seconds_per_step(self) -> float:
@@ -113,46 +95,32 @@ def train(
     checkpoints: Checkpoints | None = None,
     title: str = "",
 ) -> Trained:
-    """Train a model in place.
+    """Train a model in place, on ``device`` ("cpu" or "cuda").
 
-    Parameters
-    ----------
-    model : Decoder
-        Moved to ``device``.
-    corpus : Corpus
-        The text; windows of the training part start at random places.
-    plan : Plan
-        How.
-    batches : numpy.random.Generator
-        Draws the windows: the same generator gives the same batches to any model.
-    device : str
-        ``"cpu"`` or ``"cuda"``.
-    checkpoints : Checkpoints, optional
-        Where the run continues from and is saved to. The caller removes them when the results are safe.
-    title : str
-        Names the run in the lines about its progress, one a minute on the standard error stream.
-
-    Returns
-    -------
-    Trained
-
-    Raises
-    ------
-    CorpusError
-        If a part of the text is shorter than a window.
+    ``batches`` draws the windows of the training part: the same generator gives the same batches to any model. The run
+    continues from ``checkpoints`` and is saved to them; the caller removes them when the results are safe. With a
+    ``title`` lines about the progress, one a minute, go to the standard error stream.
     """
     corpus.require(plan.length + 1)
     model.to(device).train()
     checks = plan.checks
     nothing = np.full(checks.size, np.nan)
-    run = _Run(model, _optimiser(model, plan), batches, Trained(checks, nothing.copy(), nothing.copy()))
+    # AdamW decays matrices and leaves gains, shifts and biases
+    learnt = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in learnt if p.ndim > 1], "weight_decay": plan.decay},
+        {"params": [p for p in learnt if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    optimiser = torch.optim.AdamW(groups, lr=plan.rate, betas=plan.betas, fused=True)
+    run = _Run(model, optimiser, batches, Trained(checks, nothing.copy(), nothing.copy()))
     if checkpoints is not None and (state := checkpoints.latest()) is not None:
         run.restore(*state)
     else:
         _validate(run, corpus, plan)
     text = torch.from_numpy(corpus.train.astype(np.int64, copy=False)) if corpus.train.size < 1 << 24 else None
-    clock = _seconds if device == "cpu" else time.perf_counter
-    meter = Meter(title, plan, run.step)
+    clock = time.thread_time if device == "cpu" else time.perf_counter
+    began = told = time.monotonic()
+    before = run.step
     listeners: list[Any] = [module for module in model.modules() if hasattr(module, "begin_step")]
     loss_sum = torch.tensor(run.total, dtype=torch.float64, device=device)
     begin = clock()
@@ -168,7 +136,9 @@ def train(
             _validate(run, corpus, plan)
             loss_sum.zero_()
             begin = clock()
-        meter.tick(run.step, run.result.valid)
+        if title and time.monotonic() - told >= LINE_EVERY and run.step < plan.steps:
+            told = time.monotonic()
+            print(progress(title, plan, run, before, told - began), file=sys.stderr, flush=True)
         if checkpoints is not None and run.step < plan.steps and run.result.finite and checkpoints.due():
             run.total = float(loss_sum)
             run.result.seconds += clock() - begin
@@ -181,19 +151,11 @@ def train(
 
 
 def evaluate(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> float:
-    """Return the mean cross-entropy of a text, in nats per symbol.
+    """Return the mean cross-entropy of a text, in nats per symbol, in the model's evaluation mode.
 
     The text is cut into windows of ``length`` one after the other; each symbol is predicted once, from those before it
-    in its window.
-
-    Parameters
-    ----------
-    model : Decoder
-        Evaluated in its evaluation mode, and left in the mode it was in.
-    text : ndarray, 1-d
-        Symbols; at least ``length`` + 1.
-    limit : int
-        Symbols that are used, from the start; 0 for all. A last window that is not whole is left out.
+    in its window. A last window that is not whole is left out. With a ``limit`` only so many symbols from the start are
+    used.
     """
     device = model.head.device
     count = (min(limit, text.size - 1) if limit else text.size - 1) // length
@@ -238,16 +200,6 @@ def deterministic(device: str) -> Iterator[None]:
         torch.use_deterministic_algorithms(before, warn_only=warn_only)
 
 
-def _optimiser(model: Decoder, plan: Plan) -> torch.optim.Optimizer:
-    """AdamW that decays matrices and leaves gains, shifts and biases."""
-    learnt = [p for p in model.parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for p in learnt if p.ndim > 1], "weight_decay": plan.decay},
-        {"params": [p for p in learnt if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=plan.rate, betas=plan.betas, fused=True)
-
-
 def _step(run: _Run, data: torch.Tensor, plan: Plan) -> torch.Tensor:
     """Take one step; return the cross-entropy of its batch."""
     model = run.model
@@ -290,11 +242,7 @@ def _validate(run: _Run, corpus: Corpus, plan: Plan) -> None:
     if at == 0 or value < np.nanmin(result.valid[:at]):
         result.best_step = run.step
         if plan.keep_best:
-            run.best = {name: _copy(value) for name, value in run.model.state_dict().items()}
-
-
-def _copy(value: Any) -> Any:
-    return value.detach().clone() if isinstance(value, torch.Tensor) else value
+            run.best = copy.deepcopy(run.model.state_dict())
 
 
 def _plain(state: Any) -> Any:
@@ -304,5 +252,14 @@ def _plain(state: Any) -> Any:
     return state if isinstance(state, str) else int(state)
 
 
-def _seconds() -> float:
-    return time.thread_time()
+def progress(title: str, plan: Plan, run: _Run, before: int, elapsed: float) -> str:
+    """Return step, symbols per second, time left and last validation loss in one line; nothing of it is a result."""
+    done = run.step - before
+    speed, left = done * plan.batch * plan.length / elapsed, elapsed / max(1, done) * (plan.steps - run.step)
+    known = run.result.valid[np.isfinite(run.result.valid)]
+    loss = f", validation {known[-1]:.3f} nats" if known.size else ""
+    minutes, seconds = divmod(round(left), 60)
+    return (
+        f"{title}: step {run.step} of {plan.steps}, {speed:,.0f} tokens/s, "
+        f"about {minutes} min {seconds:02d} s left{loss}"
+    )

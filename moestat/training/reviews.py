@@ -53,13 +53,7 @@ class Reviews:
     score: np.ndarray
 
     def target(self, column: str) -> LabelledText:
-        """Return the texts with one column as the target: ``topic``, ``polarity`` (classes) or ``score`` (a number).
-
-        Raises
-        ------
-        ValueError
-            If there is no such column.
-        """
+        """Return the texts with one column as the target: ``topic``, ``polarity`` (classes) or ``score`` (a number)."""
         if column == "score":
             return LabelledText(self.texts, self.score)
         if column not in ("topic", "polarity"):

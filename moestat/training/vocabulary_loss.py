@@ -44,18 +44,8 @@ class _CrossEntropy(torch.autograd.Function):
 def linear_cross_entropy(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, target: torch.Tensor
 ) -> torch.Tensor:
-    """Return the mean cross-entropy of ``softmax(x weight' + bias)`` at the targets.
+    """Return the mean cross-entropy in nats of ``softmax(x weight' + bias)`` at the targets.
 
-    Parameters
-    ----------
-    x : Tensor, shape (rows, d)
-    weight : Tensor, shape (classes, d)
-    bias : Tensor, shape (classes,)
-    target : Tensor of int64, shape (rows,)
-
-    Returns
-    -------
-    Tensor, shape ()
-        In nats. Differentiable once in x, weight and bias.
+    It is differentiable once in x (rows, d), weight (classes, d) and bias (classes,); ``target`` (rows,) is int64.
     """
     return _CrossEntropy.apply(x, weight, bias, target)

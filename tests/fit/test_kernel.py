@@ -90,24 +90,6 @@ def _data(model, n, batch, seed):
     return np.stack([x for x, _ in draws]), np.stack([y for _, y in draws]), starts
 
 
-@compiled
-@pytest.mark.parametrize("gate", GATES)
-@pytest.mark.parametrize("expert", ["linear", "relu", "gelu"])
-def test_fits_without_the_kernel_are_the_same_to_rounding(gate, expert, monkeypatch):
-    model = Model(gate, "full", expert, 2)
-    x, y, starts = _data(model, 1500, 2, 3)
-    fast = least_squares(model, x, y, starts, box=50.0)
-    monkeypatch.setenv("MOESTAT_KERNEL", "numpy")
-    plain = least_squares(model, x, y, starts, box=50.0)
-    np.testing.assert_array_equal(fast.status, Status.CONVERGED)
-    np.testing.assert_array_equal(plain.status, Status.CONVERGED)
-    np.testing.assert_allclose(fast.smoothed_loss, plain.smoothed_loss, rtol=2e-9)  # twice the tolerance of a fit
-    np.testing.assert_allclose(fast.min_eigenvalue, plain.min_eigenvalue, rtol=1e-3)
-    tau = newton.LADDER[-1] if expert == "relu" else 0.0
-    near = [model.predict(fit.theta, x, tau=tau) for fit in (fast, plain)]
-    np.testing.assert_allclose(near[0], near[1], atol=1e-5)
-
-
 @pytest.fixture
 def fresh():
     kernel._choice.cache_clear()

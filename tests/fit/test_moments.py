@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from moestat.fit.moments import Problem, rows_per_chunk
-from moestat.fit.monomials import monomials
+from moestat.fit.moments import Problem, monomials, rows_per_chunk
 from moestat.models.experts import EXPERTS
-from moestat.models.gates import GATES, SCORES, output_slopes, score_features
+from moestat.models.gates import GATES, SCORES
 from moestat.models.regression import Model
 
 MODELS = [Model(g, s, e, 2, 3 if e == "polynomial" else 1) for g in GATES for s in SCORES for e in EXPERTS]
@@ -22,14 +21,6 @@ def _tau(model):
     return 0.2 if model.expert == "relu" else 0.0
 
 
-def _jacobian(model, theta, x, tau):
-    """The dense Jacobian (n, p) of one member, written down column block by column block."""
-    q = score_features(x, model.score)
-    f, (g, *turns), (phi, slope), _, e = model._forward(theta, x, tau, 1)
-    u, v = output_slopes(model.gate, g, phi, f, *turns), g * slope
-    return np.concatenate([np.concatenate([u[i] * q, v[i] * e]) for i in range(len(theta))]).T
-
-
 def test_monomials():
     x = np.random.default_rng(0).normal(size=(2, 3, 5))
     names = [""] + list("abc") + ["aa", "ab", "ac", "bb", "bc", "cc"]
@@ -45,7 +36,7 @@ def test_gauss_newton_matrix_is_the_dense_one(model):
     theta, x, y = _problem(model, 2, rows_per_chunk(model, 3, np.zeros(0)) + 30, 3)
     loss, gradient, h = Problem(model, 3, x, y, "double").hessian(theta, _tau(model), 0.0)
     for k in range(2):
-        j = _jacobian(model, theta[k], x[k], _tau(model))
+        j = model.tangents(theta[k], x[k], tau=_tau(model))[1].T
         r = model.predict(theta[k], x[k], tau=_tau(model)) - y[k]
         dense = j.T @ j / len(r)
         np.testing.assert_allclose(h[k], dense, atol=1e-12 * np.abs(dense).max())
@@ -74,47 +65,3 @@ def test_hessian_is_the_derivative_of_the_gradient(model):
     numerical = np.stack(columns, axis=-1)
     np.testing.assert_allclose(h[0], numerical, atol=2e-9 * np.abs(h).max() + 1e-9)
     np.testing.assert_allclose(h[0], h[0].T, atol=1e-13 * np.abs(h).max())
-
-
-def _dense_hessian(model, theta, x, y):
-    """The Hessian of one member with a smooth expert, from dense first and second derivatives of every sample."""
-    q, e = score_features(x, model.score), np.concatenate([x, np.ones((len(x), 1))], axis=1).T
-    f, (g,), (phi, first, second), _, _ = model._forward(theta, x, 0.0, 2)
-    n_atoms, n = g.shape
-    ss = np.zeros((n_atoms, n_atoms, n))
-    sh, hh = np.zeros_like(ss), np.zeros_like(ss)
-    for i in range(n_atoms):
-        hh[i, i] = g[i] * second[i]
-        for j in range(n_atoms):
-            d = float(i == j)
-            if model.gate == "softmax":
-                ss[i, j] = d * g[i] * (phi[i] - f) - g[i] * g[j] * (phi[i] + phi[j] - 2 * f)
-                sh[i, j] = (d * g[i] - g[i] * g[j]) * first[j]
-            else:
-                ss[i, j] = d * g[i] * (1 - g[i]) * (1 - 2 * g[i]) * phi[i]
-                sh[i, j] = d * g[i] * (1 - g[i]) * first[i]
-    r = f - y
-    j = _jacobian(model, theta, x, 0.0)
-    h = j.T @ j
-    size, gate = model.atom_size, model.gate_size
-    for i in range(n_atoms):
-        for k in range(n_atoms):
-            block = h[i * size : (i + 1) * size, k * size : (k + 1) * size]
-            block[:gate, :gate] += (q * (r * ss[i, k])) @ q.T
-            block[:gate, gate:] += (q * (r * sh[i, k])) @ e.T
-            block[gate:, :gate] += (e * (r * sh[k, i])) @ q.T
-            block[gate:, gate:] += (e * (r * hh[i, k])) @ e.T
-    return h / n
-
-
-@pytest.mark.parametrize("gate", GATES)
-def test_hessian_is_the_dense_one_to_ten_digits(gate):
-    model = Model(gate, "full", "gelu", 4)
-    theta, x, y = _problem(model, 1, 9000, 4, seed=3)
-    dense = _dense_hessian(model, theta[0], x[0], y[0])
-    _, _, double = Problem(model, 4, x, y, "double").hessian(theta, 0.0)
-    np.testing.assert_allclose(double[0], dense, atol=1e-12 * np.abs(dense).max())
-    _, _, mixed = Problem(model, 4, x, y, "mixed").hessian(theta, 0.0)
-    assert mixed.dtype == np.float64
-    np.testing.assert_allclose(mixed[0], dense, atol=2e-6 * np.abs(dense).max())
-    assert np.abs(mixed[0] - dense).max() > 1e-12 * np.abs(dense).max()  # it did run in float32

@@ -73,16 +73,3 @@ def test_points_are_balanced_and_independent_between_purposes():
     assert not np.array_equal(a, b)
     np.testing.assert_array_equal(a, sobol(3, 8, 0, "coarse"))
     assert not np.array_equal(a, sobol(3, 8, 1, "coarse"))
-
-
-def test_wrong_arguments_are_named():
-    model = Model("sigmoid", "full", "linear", 1)
-    truth = ground_truth(model, 2, "dense", np.random.default_rng(0))
-    with pytest.raises(ValueError, match="starts has shape"):
-        pseudo_truths(model, (model, truth), truth)
-    with pytest.raises(ValueError, match="points_log2"):
-        pseudo_truths(model, (model, truth), truth[None], points_log2=9, polish_log2=8)
-    with pytest.raises(ValueError, match="keep"):
-        pseudo_truths(model, (model, truth), truth[None], keep=-1.0)
-    with pytest.raises(ValueError, match="finite"):
-        pseudo_truths(model, lambda x: x[:, 0] * np.nan, truth[None], **SMALL)

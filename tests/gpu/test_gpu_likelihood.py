@@ -6,19 +6,16 @@ import pytest
 from moestat.arrays import namespace, to_numpy
 from moestat.fit import competition_mle, local_search, softmax_mle
 from moestat.fit.competition_likelihood import Data, gradients, hard_log_density, likelihood_problem, pack
-from moestat.fit.crossings import crossings
 from moestat.fit.em import expectation_maximisation
 from moestat.fit.softmax_global import global_maximum
 from moestat.losses import function, matching, quotient, voronoi
 from moestat.losses.divergences import expected_hellinger, squared_hellinger
-from moestat.losses.measures import competition_losses, softmax_losses
 from moestat.losses.minimisers import L3_infimum
 from moestat.models import gaussian, truths
 from moestat.models.competition import Competition
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.status import Status
-from studies.compete_smoe.parts.competition_errors import Routing
 
 SOFTMAX = SoftmaxGaussian(1)
 LINES = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])
@@ -62,15 +59,6 @@ def test_maximum_likelihood_with_softmax_gates(on):
     assert np.all(to_numpy(found.decrement) < 1e-6)
 
 
-def test_subsamples_lead_as_high(on):
-    """A ladder of subsamples in single precision, and three experts, whose likelihood has many maxima."""
-    data = lines(replicates=1, n=3000, experts=3)
-    options = {"coarsest": 300, "variances": (0.01, 100.0)}
-    expected = softmax_mle.maximum_likelihood(*data, truth=LINES, **options)
-    found = softmax_mle.maximum_likelihood(*on(*data), truth=on(LINES), **options)
-    same_height(found, expected, 0.2)
-
-
 def test_expectation_maximisation_takes_the_same_steps(on):
     data = lines()
     expected = expectation_maximisation(*data, truth=LINES, max_iterations=30)
@@ -109,7 +97,7 @@ def test_the_likelihood_of_competing_experts_and_its_slopes(on, expert, temperat
             own = hard_log_density(model, free_, features, responses)
             eye = namespace(free_).eye(free.shape[-1], dtype=free_.dtype)
             covariance = namespace(free_).broadcast_to(0.01 * eye, (4, *eye.shape))
-            moves = crossings(model, free_, features, responses, own, covariance, 100)
+            moves = local_search.crossings(model, free_, features, responses, own, covariance, 100)
             found += [own, moves, local_search._nearest(model, data, owner_, free_, 50)[1]]
         numbers.append([to_numpy(value) for value in found])
     for one, other in zip(*numbers, strict=True):
@@ -166,19 +154,6 @@ def test_losses_between_measures_are_equal(on, gate, expert):
     np.testing.assert_allclose(found, function.rmse(model, fitted, true, points), rtol=1e-11)
 
 
-def test_losses_of_gaussian_mixtures_are_equal(on):
-    rng = np.random.default_rng(3)
-    far = np.abs(PLANES) * 0.1 * rng.uniform(size=(4, 4, 4)) + PLANES
-    wide = np.concatenate([LINES, LINES[:1]]) * rng.uniform(0.9, 1.1, (4, 3, 5))
-    for losses, fitted, truth, model in (
-        (competition_losses, far, PLANES, COMPETING),
-        (softmax_losses, wide, LINES, SOFTMAX),
-    ):
-        expected = losses(fitted, truth, model)
-        for key, values in losses(*on(fitted, truth), model).items():
-            np.testing.assert_allclose(to_numpy(values), expected[key], rtol=1e-8, atol=1e-12, err_msg=key)
-
-
 def test_hellinger_distances_are_equal(on):
     rng = np.random.default_rng(4)
     fitted = PLANES + 0.1 * rng.uniform(size=(3, 4, 4))
@@ -191,20 +166,3 @@ def test_hellinger_distances_are_equal(on):
     found = expected_hellinger(COMPETING, *on(fitted[:1], PLANES, points))
     for one, other in zip(found, expected_hellinger(COMPETING, fitted[:1], PLANES, points), strict=True):
         np.testing.assert_allclose(to_numpy(one), other, rtol=1e-9)
-
-
-def test_routing_boundaries_are_found_alike(on):
-    rng = np.random.default_rng(5)
-    pool = rng.uniform(-1, 1, (40000, 2))
-    moved = PLANES + np.array([0.0, 0.01, 0.1])[:, None, None] * [1.0, -1.0, 1.0, 0.0]
-    here, there = (Routing(COMPETING, *parts, 200) for parts in ((PLANES, pool), on(PLANES, pool)))
-    for k, atoms in enumerate(moved):  # the first one is the truth, and nothing is misrouted
-        found = to_numpy(there.misrouted(on(atoms)))
-        np.testing.assert_array_equal(found, here.misrouted(atoms))
-        assert (len(found) > 0) is (k > 0)
-    expected, found = here.hellinger(moved), there.hellinger(on(moved))
-    for field in ("misrouted", "mean", "squared", "squared_misrouted"):
-        np.testing.assert_allclose(getattr(found, field), getattr(expected, field), rtol=1e-8, atol=1e-14)
-    np.testing.assert_allclose(
-        there.largest_density_change(on(moved)), here.largest_density_change(moved), rtol=1e-8, atol=1e-12
-    )

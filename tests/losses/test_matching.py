@@ -92,21 +92,6 @@ def test_dispatch_entropy_is_eq_7(table):
     assert -1e-12 <= value <= np.log(3) + 1e-12
 
 
-@settings(max_examples=30, deadline=None)
-@given(tables)
-def test_pure_experts_have_no_entropy_and_only_they(table):
-    pure = np.all(np.sum(table > 0, axis=1) <= 1)
-    assert (float(routing.purity(table)) == pytest.approx(1)) == pure
-    assert (float(routing.dispatch_entropy(table)) < 1e-9) == pure
-
-
-@settings(max_examples=30, deadline=None)
-@given(tables)
-def test_effective_experts_lie_between_one_and_those_used(table):
-    effective = float(routing.effective_experts(table))
-    assert 1 - 1e-12 <= effective <= float(routing.experts_used(table)) + 1e-9
-
-
 def test_equal_mixtures_have_the_largest_entropy():
     assert float(routing.dispatch_entropy(np.full((6, 4), 7.0))) == pytest.approx(np.log(4))
     assert float(routing.effective_experts(np.full((6, 4), 7.0))) == pytest.approx(6)

@@ -132,19 +132,6 @@ def test_positive_elsewhere(gate, expert, regime):
                 assert value > 1e-3 * change
 
 
-def test_nonparallel_relus_do_not_merge():
-    model, truth = make("sigmoid", "relu")
-    split = np.concatenate([truth, truth[:1]])
-    shift = np.array([0.5, 0.0, 0.0, 0.0])
-    split[0, model.eta] = 0.5 * truth[0, model.eta] + shift
-    split[-1, model.eta] = 0.5 * truth[0, model.eta] - shift
-    assert not same_function(model, split, truth)
-    assert quotient(split, truth, model) > 0.2
-    linear = Model("sigmoid", "full", "linear", 3)
-    assert same_function(linear, split, truth)
-    assert quotient(split, truth, linear) == pytest.approx(0, abs=1e-12)
-
-
 def brute_force(fitted, truth, model, costs):
     """The infimum over every map of atoms to cells or to nothing that leaves no cell empty."""
     costs = lru_cache(maxsize=None)(costs)
@@ -233,27 +220,6 @@ def test_merging_along_a_ray_is_a_minimum(seed, k, flat):
     )
     assert value <= result.fun + 1e-6
     assert value >= result.fun - 0.02 * (1 + result.fun)  # SLSQP is inexact at the kinks of the norm
-
-
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10**6), offset=st.floats(-4, 4))
-def test_distance_to_a_dead_relu(seed, offset):
-    eta = np.random.default_rng(seed).standard_normal(4)
-    eta[-1] += offset
-    assert rays.null_distance(eta, "relu") == pytest.approx(vanish(eta, "relu"), abs=2e-5)
-    assert rays.null_distance(eta, "relu") <= rays.null_distance(eta, "linear") + 1e-15
-
-
-@pytest.mark.parametrize("power", [2, 3])
-def test_polynomials_fall_back_to_pairs_and_null_atoms(power):
-    model, truth = make("sigmoid", "polynomial", power=power)
-    assert quotient(truths.split(model, truth, 4), truth, model) > 0.05  # a split, which is not in R(G*)
-    null = np.concatenate([truth, np.ones((1, model.atom_size))])
-    null[-1, model.eta] = 0
-    assert quotient(null, truth, model) == 0
-    first, linear = make("sigmoid", "polynomial")[0], make("sigmoid", "linear")[0]
-    fitted = truth + 0.1
-    assert quotient(fitted, truth, first) == quotient(fitted, truth, linear)
 
 
 def test_lists_batches_and_errors():

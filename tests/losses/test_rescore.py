@@ -96,18 +96,3 @@ def test_the_example_of_the_documentation_runs(capsys):
     exec(page.split("```python\n")[1].split("```")[0], {})
     printed = capsys.readouterr().out
     assert printed.startswith("slope -0.") and "NOT TRUSTED" not in printed
-
-
-def test_bad_input_gets_one_clear_sentence():
-    good = saved(LINE, 2)
-    for call, words in (
-        (
-            lambda: rescore(good[0], LINE, n=SIZES, model=SOFTMAX),
-            r"\(2, 2, 5\); it must be \(sizes, replicates, atoms, 5\)",
-        ),
-        (lambda: rescore(good, LINE, n=SIZES[:3], model=SOFTMAX), "parameters holds fits at 4 sizes"),
-        (lambda: rescore(good * np.nan, LINE, n=SIZES, model=SOFTMAX), "no usable fit"),
-        (lambda: rescore(good, LINE * [1, 1, 1, 1, -1], n=SIZES, model=SOFTMAX), "truth holds the variance -0.16"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            call()

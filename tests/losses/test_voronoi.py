@@ -100,23 +100,6 @@ def test_literal_transcription(model, radius):
         np.testing.assert_allclose(values, expected, rtol=1e-11)
 
 
-def test_the_gauge_is_as_good_as_a_search_over_all_shifts():
-    """Three numbers to shift (c, b, A) at d = 1: the simplex method from 12 starts finds nothing 1 % lower."""
-    model = Model("softmax", "full", "linear", 1)
-    for seed in range(3):
-        fitted, truth = problem(model, seed=seed, n=3, radius=0.5, batch=())
-        ours = float(voronoi.L3(fitted, truth, model))
-        rng = np.random.default_rng(seed)
-
-        def loss(shift, fitted=fitted, truth=truth):
-            moved = fitted.copy()
-            moved[:, :3] += shift
-            return literal_as_it_stands(moved, truth, model, "L3")
-
-        best = min(minimize(loss, rng.standard_normal(3), method="Nelder-Mead").fun for _ in range(12))
-        assert ours <= best * 1.01
-
-
 @pytest.mark.parametrize(("seed", "name"), [(5, "L1"), (22, "L1"), (38, "Lsm"), (1, "Lsm"), (2, "Lsm"), (8, "L1")])
 def test_each_loss_has_the_gauge_that_is_best_for_it(seed, name):
     """It is not that of L3: the best shift of b is another one (seeds 5, 22, 38), or that of c suits the atoms alone.
@@ -152,16 +135,8 @@ def test_partial_score_losses_are_those_without_b():
         voronoi.Lsm(fitted, truth, full)
     with pytest.raises(ValueError, match="at least 1"):
         voronoi.L2r(fitted, truth, full, 0.5)
-    with pytest.raises(ValueError, match="coordinates"):
+    with pytest.raises(ValueError, match="must be"):
         voronoi.L1(fitted[..., :-1], truth, full)
-
-
-@pytest.mark.parametrize("model", MODELS, ids=str)
-def test_zero_at_the_truth_and_at_its_permutations(model):
-    _, truth = problem(model)
-    for loss in (voronoi.L1, voronoi.L2r, voronoi.L3):
-        assert loss(truth[::-1], truth, model) == pytest.approx(0, abs=1e-12)
-    assert voronoi.empty_cells(truth, truth, model) == 0
 
 
 @pytest.mark.parametrize("expert", ["relu", "gelu"])
@@ -188,24 +163,6 @@ def test_permutations_and_the_gauge_do_not_matter(seed, which):
     losses = [voronoi.L1, voronoi.L2r, voronoi.L3] + [voronoi.Lsm] * (model.gate == "softmax")
     for loss in losses:
         np.testing.assert_allclose(loss(other, true_other, model), loss(fitted, truth, model), rtol=1e-8)
-
-
-@settings(max_examples=12, deadline=None)
-@given(t=st.floats(1e-3, 0.99), seed=st.integers(0, 10**6), which=st.sampled_from([0, 2, 4]))
-def test_scale_laws(t, seed, which):
-    """Errors t times as large in the same cells: L3 scales by t, the blocks too, L2r of order r by t**r."""
-    model = MODELS[which]
-    fitted, truth = problem(model, seed=seed, n=3, radius=1e-3, batch=())
-    if len(set(voronoi.cells(fitted, truth, model))) < 3:
-        return
-    closer = truth + t * (fitted - truth)
-    assert voronoi.L3(closer, truth, model) == pytest.approx(t * voronoi.L3(fitted, truth, model), rel=1e-8)
-    assert voronoi.L1(closer, truth, model) == pytest.approx(t * voronoi.L1(fitted, truth, model), rel=1e-8)
-    square = voronoi.L2r(fitted, truth, model, 2.0)
-    assert voronoi.L2r(closer, truth, model, 2.0) == pytest.approx(t**2 * square, rel=1e-8)
-    for name, value in voronoi.blocks(fitted, truth, model).items():
-        if name.endswith("_exact") and name[:-6] in ("A", "b", "c", "eta"):
-            assert voronoi.blocks(closer, truth, model)[name] == pytest.approx(t * value, rel=1e-8)
 
 
 def test_ties_go_to_the_lowest_index_and_empty_cells_cost_nothing():

@@ -4,7 +4,7 @@ import pytest
 from scipy import integrate, stats
 
 from moestat.models.competition import EXPERTS, Competition
-from moestat.models.gaussian import check_data, log_density, log_likelihood, sample
+from moestat.models.gaussian import log_density, log_likelihood, sample
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 MODELS = [Competition(2, e, k) for e in EXPERTS for k in (1, 2, 4)] + [SoftmaxGaussian(1), SoftmaxGaussian(3)]
@@ -67,17 +67,6 @@ def test_batches_and_strict_arrays_agree_with_single_members(model):
     np.testing.assert_allclose(np.asarray(model.score(*inputs)), both[1], rtol=1e-11, atol=1e-13)
 
 
-def test_log_likelihood_is_the_sum_over_more_than_one_chunk():
-    model = SoftmaxGaussian(1)
-    theta, x, y = draw(model, 2, n=5000)
-    total = log_likelihood(model, theta, x, y)
-    np.testing.assert_allclose(total, log_density(model, theta, x, y).sum(-1), rtol=1e-13)
-    np.testing.assert_array_equal(log_likelihood(model, theta[1], x[1], y[1]), total[1])
-    np.testing.assert_allclose(
-        np.asarray(log_likelihood(model, *map(strict.asarray, (theta, x, y)))), total, rtol=1e-13
-    )
-
-
 @pytest.mark.parametrize("model", [Competition(2, "affine", 2), SoftmaxGaussian(2)], ids=["competition", "softmax"])
 def test_samples_follow_the_density(model):
     theta, _, _ = draw(model)
@@ -95,17 +84,6 @@ def test_ties_leave_exactly_the_asked_for_number_of_winners():
     theta = np.array([[1.0, 0.5], [1.0, 0.5], [-1.0, 0.5], [0.3, 0.5]])
     winners = model.winners(theta, np.array([[0.7], [-0.2]]))
     np.testing.assert_array_equal(winners, [[True, True]] * 2 + [[False, False]] * 2)
-
-
-def test_softmax_density_knows_no_common_shift_of_the_gates():
-    model = SoftmaxGaussian(2)
-    theta, x, y = draw(model)
-    moved = theta.copy()
-    moved[:, model.gate] += [3.0, -1.0, 2.0]
-    np.testing.assert_allclose(log_density(model, moved, x, y), log_density(model, theta, x, y), rtol=1e-12)
-    anchored = model.anchored(moved)
-    assert np.all(anchored[-1, model.gate] == 0)
-    np.testing.assert_allclose(log_density(model, anchored, x, y), log_density(model, theta, x, y), rtol=1e-12)
 
 
 @pytest.mark.parametrize("active", [1, 2, 3])
@@ -143,18 +121,3 @@ def test_bad_input_gets_one_clear_sentence(call):
     ):
         with pytest.raises(ValueError, match=words):
             call(model, *arguments)
-
-
-def test_samples_of_what_is_no_measure_and_families_that_are_none_are_refused():
-    theta, x, y = draw(SoftmaxGaussian(1))
-    with pytest.raises(ValueError, match=r"theta and x have shapes \(1, 4, 5\) and \(40, 1\)"):
-        sample(SoftmaxGaussian(1), theta[None], x, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="active is 5, but theta holds only 4 experts"):
-        log_density(Competition(1, "affine", 5), np.abs(theta[:, :3]), x, y)
-    with pytest.raises(ValueError, match="y has shape"):
-        check_data(x, y[1:], 1)
-    for wrong in ({"expert": "relu"}, {"d": 0}, {"active": 0}, {"active": 2.5}):
-        with pytest.raises(ValueError, match="|".join(wrong)):
-            Competition(**{"d": 1, "expert": "linear", "active": 1, **wrong})
-    with pytest.raises(ValueError, match="d is 0"):
-        SoftmaxGaussian(0)

@@ -14,12 +14,6 @@ def streams(seed):
     return np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
 
 
-def test_directions_are_orthonormal():
-    directions = patches.dictionary(np.random.default_rng(0), 4, 50)
-    q = np.concatenate([directions.labels, directions.centres])
-    np.testing.assert_allclose(q @ q.T, np.eye(8), atol=1e-12)
-
-
 @pytest.mark.parametrize(("clusters", "count", "message"), [(1, 4, "at least 2"), (2, 2, "at least 3")])
 def test_impossible_examples_are_refused(clusters, count, message):
     directions = patches.dictionary(np.random.default_rng(0), clusters, 10)
@@ -60,17 +54,6 @@ def test_laws_are_uniform():
     assert stats.chisquare(places[places > 0]).pvalue > 1e-4
     assert np.count_nonzero(places) == 60
     assert stats.binomtest(int(np.sum(drawn.y > 0)), 20_000).pvalue > 1e-4
-
-
-def test_noise_patches_have_the_stated_scale():
-    directions = patches.dictionary(np.random.default_rng(3), 2, 20)
-    drawn = patches.draw(*streams(3), directions, 500, 8, patches.Law(noise_scale=2.0))
-    noise = np.ones((500, 8), dtype=bool)
-    noise[np.arange(500)[:, None], drawn.position] = False
-    squared = np.sum(drawn.x[noise] ** 2, axis=-1)
-    # 20 / 4 times the squared norm is chi-squared with 20 degrees of freedom: false alarm 1e-6
-    total = np.sum(squared) * 20 / 4
-    assert abs(stats.norm.ppf(stats.chi2(20 * 2500).cdf(total))) < 4.9
 
 
 def test_samples_are_nested():

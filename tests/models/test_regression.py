@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
+from moestat.models.blocks import ROWS
 from moestat.models.experts import EXPERTS
 from moestat.models.gates import GATES, SCORES, unpack_symmetric
-from moestat.models.regression import ROWS, Model
+from moestat.models.regression import Model
 from moestat.models.truths import ground_truth, sample, split
 
 MODELS = [Model(g, s, e, 2, 3 if e == "polynomial" else 1) for g in GATES for s in SCORES for e in EXPERTS]
@@ -82,31 +81,6 @@ def test_members_do_not_depend_on_their_batch():
         np.testing.assert_array_equal(f[k], model.predict(theta[k], x[k]))
 
 
-@given(seed=st.integers(0, 2**32 - 1), gate=st.sampled_from(GATES), score=st.sampled_from(SCORES))
-def test_the_regression_function_does_not_know_the_labels(seed, gate, score):
-    rng = np.random.default_rng(seed)
-    model = Model(gate, score, "relu", 2)
-    theta, x = rng.normal(size=(4, model.atom_size)), rng.uniform(-1, 1, (10, 2))
-    np.testing.assert_allclose(model.predict(rng.permutation(theta), x), model.predict(theta, x), atol=1e-13)
-
-
-@settings(max_examples=30)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_align_undoes_any_shift_and_permutation(seed):
-    rng = np.random.default_rng(seed)
-    model = Model("softmax", "full", "linear", 2)
-    reference = rng.normal(size=(3, model.atom_size))
-    extra = rng.normal(size=(1, model.atom_size))
-    shifted = np.concatenate([reference, extra])[rng.permutation(4)]
-    shift = 10 * rng.normal(size=model.gate_size)
-    shifted[:, : model.gate_size] += shift
-    aligned = model.align(shifted, reference)
-    distance = np.linalg.norm(aligned[:, None] - reference[None], axis=-1)
-    np.testing.assert_allclose(distance.min(axis=0), 0, atol=1e-10)
-    x = rng.uniform(-1, 1, (5, 2))
-    np.testing.assert_allclose(model.predict(aligned, x), model.predict(shifted, x), rtol=1e-10, atol=1e-12)
-
-
 def _slow_shift(atoms, target, q):
     """The alternation of matching and averaging from every pair of atoms, one after the other."""
     best, best_cost = None, np.inf
@@ -168,14 +142,6 @@ def test_a_split_truth_is_the_same_function(model, regime):
         np.testing.assert_array_equal(over[:3], theta[:3])
 
 
-def test_splitting_a_sparse_sigmoid_atom_keeps_its_place_and_weight():
-    model = Model("sigmoid", "full", "relu", 3)
-    theta = ground_truth(model, 4, "sparse", np.random.default_rng(1))
-    over = split(model, theta, 6)
-    np.testing.assert_array_equal(over[3:, 1:], np.repeat(theta[3:, 1:], 3, axis=0))
-    assert model.weights(over)[3:].sum() == pytest.approx(model.weights(theta)[3], rel=1e-14)
-
-
 def test_ground_truth_has_the_stated_distribution():
     # false alarm: each bound is 5 standard errors of a mean of squares, so below 1e-6 per check
     d, n_true = 8, 4000
@@ -218,16 +184,3 @@ def test_samples_follow_the_model():
     assert noise.var() == pytest.approx(0.01, rel=5 * np.sqrt(2 / n))
     again = sample(model, theta, n, 0.01, np.random.default_rng(6))
     np.testing.assert_array_equal(again[1], y)
-
-
-def test_wrong_arguments_are_named():
-    model = Model("sigmoid", "full", "relu", 2)
-    rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="regime"):
-        ground_truth(model, 3, "medium", rng)
-    with pytest.raises(ValueError, match="n_true"):
-        ground_truth(model, 0, "dense", rng)
-    with pytest.raises(ValueError, match="n_sparse"):
-        ground_truth(model, 1, "sparse", rng)
-    with pytest.raises(ValueError, match="n_fitted"):
-        split(model, ground_truth(model, 3, "dense", rng), 2)

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from moestat.training.checkpoint import Checkpoints, CheckpointWarning, folder_of  # noqa: E402  needs torch
+from moestat.training.checkpoint import Checkpoints, CheckpointWarning  # noqa: E402  needs torch
 
 
 def training(folder: Path, every: float) -> dict:
@@ -116,10 +116,3 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path):
         kept.save(1, STATE)
     assert not kept.due(), "it is said once"
     assert kept.latest() is None and not Checkpoints(tmp_path).due()
-
-
-def test_every_run_has_a_folder_of_its_own_in_the_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
-    runs = {folder_of("digest", replicate, device) for replicate in "01" for device in ("cpu", "cuda")}
-    assert len(runs) == 4 and all(run.parent == tmp_path / "checkpoints" for run in runs)
-    assert folder_of("digest", "0", "cpu") in runs

@@ -167,11 +167,6 @@ def test_bad_files_are_refused_with_their_place(tmp_path, content, task, message
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(LabelledTextError, match="none.csv: cannot be read"):
-        read_csv(tmp_path / "none.csv", task="regression")
-
-
 def test_holdout_is_a_split_and_depends_on_the_generator_alone():
     train, test = holdout(50, 0.2, np.random.default_rng(1))
     assert sorted([*train, *test]) == list(range(50)) and test.size == 10
@@ -204,15 +199,6 @@ def test_the_text_tells_everything():
         assert read(text) == (topic, score)
         assert polarity == ("good" if score > 0 else "bad") and score != 0
     assert max(len(words(text)) for text in drawn.texts) <= 20
-
-
-def test_no_topic_has_a_preferred_sign():
-    """Else the topic alone would tell the polarity; every mixed adjective is good somewhere and bad elsewhere."""
-    for signs in reviews.DEPENDS.values():
-        assert {"+", "-"} == set(signs) and len(signs) == len(reviews.NOUNS)
-    for topic in reviews.NOUNS:
-        total = sum(reviews.sign(word, topic) for word in [*reviews.PLAIN, *reviews.DEPENDS])
-        assert total == 0
 
 
 def test_targets_and_streams():

@@ -113,8 +113,3 @@ def test_dense_networks():
     np.testing.assert_allclose(gated(x).detach(), ((a * torch.sigmoid(a) * b) @ gated.out.T).detach(), atol=1e-6)
     plain = Dense(SWITCH, rng(1))
     np.testing.assert_allclose(plain(x).detach(), (torch.relu(x @ plain.into.T) @ plain.out.T).detach(), atol=1e-6)
-
-
-def test_heads_must_divide_the_width():
-    with pytest.raises(ValueError, match="heads is 5; it must divide width, which is 24"):
-        Decoder(replace(LLAMA, heads=5), generator=rng())
