@@ -14,8 +14,6 @@ from typing import Literal
 import torch
 from torch.nn import functional
 
-from studies.mixture_of_transformers.parts.text_ids import PAD
-
 Reads = Literal["positions", "sum", "words"]
 Kind = Literal["transformer", "mixture", "no_attention", "shared_attention"]
 """One transformer without a router; a mixture of transformers; a mixture of experts without attention; one transformer
@@ -215,7 +213,7 @@ class TokenEmbedding(torch.nn.Module):
 
     def forward(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return tokens (B, L, width) of ids (B, L), and which of them are real (B, L)."""
-        return self.token(ids) + self.position, ids != PAD
+        return self.token(ids) + self.position, ids != 0
 
 
 def vision_transformer(length: int, features: int, shape: Shape) -> Encoder:

@@ -19,8 +19,8 @@ from moestat.experiment import SettingsModel
 from moestat.models import patches
 from moestat.models.logistic import logistic_slope, softmax
 from moestat.replicates import Row, Streams, each, steps
-from studies.mixture_of_transformers.parts import specialisation
 from studies.mixture_of_transformers.parts.model import Mixture, attend, attention_gradient, pool
+from studies.mixture_of_transformers.parts.mot_measures import expert_class
 from studies.mixture_of_transformers.parts.staged_training import Schedule, train
 
 VERSION = 1
@@ -178,7 +178,7 @@ def measure(
     slope = share * logistic_slope(y[:, None] * f) * y[:, None] / len(y)
     of_weights = np.einsum("nm,mnd->md", slope, pooled)
     on_labels = of_weights @ world.labels.T
-    own = specialisation.expert_class(weights @ world.labels.T)
+    own = expert_class(weights @ world.labels.T)
     others = np.delete(on_labels.reshape(-1), rows * classes + own).reshape(len(rows), -1)
     lead = others.mean(axis=1) - on_labels[rows, own]  # a step is against the gradient
     length = np.linalg.norm(of_weights, axis=1)
@@ -244,7 +244,7 @@ def run(s: Settings, streams: Streams) -> Row:
         early.extend((model.weights[0].copy(), model.theta[0].copy()))
 
     train(model, training.y[None], schedule, noise, look, (s.early,))
-    own = specialisation.expert_class(weights @ directions.labels.T)
+    own = expert_class(weights @ directions.labels.T)
     promised = weights + np.sqrt(s.start_scale) * directions.labels[own]
     places = [(weights, idle), (early[0], early[1]), (model.weights[0], model.theta[0])]
     states = [measure(judged, w, kq, theta, routed(judged, theta)) for w, theta in places]

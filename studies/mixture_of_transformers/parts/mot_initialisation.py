@@ -15,7 +15,7 @@ from scipy import stats
 
 from moestat.experiment import SettingsModel
 from moestat.replicates import Row, Streams, each
-from studies.mixture_of_transformers.parts import specialisation
+from studies.mixture_of_transformers.parts.mot_measures import covered
 
 VERSION = 1
 
@@ -91,5 +91,5 @@ def run(s: Settings, streams: Streams) -> Row:
     for _ in range(s.draws):
         on_labels = rng.standard_normal((m, n))  # only <W_i, v_n> matters, and its scale does not
         top = np.sort(on_labels, axis=1)[:, -2:]
-        hits += specialisation.covered(on_labels) == n, np.all(top[:, 0] <= (1 - s.share) * top[:, 1])
+        hits += covered(on_labels) == n, np.all(top[:, 0] <= (1 - s.share) * top[:, 1])
     return dict(zip(("all_covered", "gap_holds"), hits / s.draws, strict=True))
