@@ -1,4 +1,4 @@
-"""Two arguments for all weights: valid sets that are not all arcs of a polygon, and the parity of words."""
+"""An argument for all weights: valid sets that are not all arcs of a polygon."""
 
 import itertools
 
