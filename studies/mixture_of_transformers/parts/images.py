@@ -88,12 +88,14 @@ def load(path: str | Path) -> Images:
                 pixels, label = (np.concatenate(column) for column in zip(*parts[:-1], strict=True))
                 classes = tuple(bounded.read(path / names).decode("utf-8", "replace").split())
                 return checked(path, pixels, label, *parts[-1], classes)
-        return checked(path, *(read_idx(_idx(path, name), count) for name, count in IDX.items()))
+        x_train, y_train, x_test, y_test = (read_idx(_idx(path, name), count) for name, count in IDX.items())
+        return checked(path, x_train, y_train, x_test, y_test)
     if not path.is_file():
         raise DataFileError(f"{path}: there is no such file or folder")
     if path.suffix != ".npz":
         raise DataFileError(f"{path}: a file of images must be an .npz; CIFAR and idx data are named by their folder")
-    return checked(path, *bounded.read_npz(path, ("x_train", "y_train", "x_test", "y_test")))
+    x_train, y_train, x_test, y_test = bounded.read_npz(path, ("x_train", "y_train", "x_test", "y_test"))
+    return checked(path, x_train, y_train, x_test, y_test)
 
 
 def read_cifar(path: Path, labels: int) -> tuple[np.ndarray, np.ndarray]:
