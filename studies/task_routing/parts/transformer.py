@@ -7,6 +7,7 @@ their derivatives, the logits are written a block of rows at a time, and what is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -113,7 +114,7 @@ Loss = Literal["ce", "load_balance", "router"]
 
 ROOM = 1 << 18  # logits per block, which stays in the cache. Fixed, so that results do not depend on anything else.
 
-LOG2E = float(np.log2(np.e))
+LOG2E = math.log2(math.e)
 
 LARGEST = 100.0
 """Rows whose largest power of two is within this of zero need no shift: sums of 10^5 fit single precision."""
