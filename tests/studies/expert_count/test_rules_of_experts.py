@@ -71,6 +71,8 @@ def test_runs_that_fail_whatever_their_number_of_experts_do_not_show_it():
     found = [rules.mirror(ds, mirrored(), other="entropy") for ds in drawn]
     assert sum(not answer.reasons and answer.high <= -0.5 for answer in found) <= 3
     assert sum(answer.high <= -0.5 for answer in found) > 6  # which the bootstrap alone would say
+    within = [general.spearman(ds["accuracy"].values[0].T, ds["entropy"].values[0].T) for ds in drawn]
+    assert sum(stats.ttest_1samp(each, 0).confidence_interval().high <= -0.5 for each in within) > 25  # and each run
     assert any("not seen to come from experts" in answer.reasons[0] for answer in found if answer.reasons)
 
 
