@@ -27,8 +27,7 @@ import torch
 from moestat.training.decoder import Decoder
 from studies.compete_smoe.parts import routers
 from studies.compete_smoe.parts.decoders import shape_of
-from studies.compete_smoe.parts.expert_bank import ExpertBank
-from studies.compete_smoe.parts.smoe import Competition, SMoE, schedule
+from studies.compete_smoe.parts.smoe import Competition, ExpertBank, SMoE, schedule
 
 RESULTS = Path(__file__).parent / "results" / "smoe.json"
 EXPERTS, TOP_K = 16, 2

@@ -23,12 +23,11 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from moestat.training.vocabulary_loss import linear_cross_entropy
-from studies.task_routing.parts.construction.build import build
 from studies.task_routing.parts.construction.check import check
-from studies.task_routing.parts.knowledge_synthetic import synthetic
+from studies.task_routing.parts.construction.model import build
+from studies.task_routing.parts.knowledge_sources import synthetic
 from studies.task_routing.parts.task_training import Settings
-from studies.task_routing.parts.task_transformer import Shape, TaskTransformer
-from studies.task_routing.parts.transformer_training import train
+from studies.task_routing.parts.transformer import Shape, TaskTransformer, train
 
 RESULTS = Path(__file__).parent / "results" / "task_routing.json"
 

@@ -45,7 +45,7 @@ TINY = {
     "identifiability": {"d": 1, "atoms": 1},
     "minimax_lower_bound": {"points_log2": 8},
     "mot": {"samples": 24, "test_samples": 40, "dimension": 8, "records_per_decade": 2}
-    | {"gap_level": 1e-3, "loss_level": 50.0, "attention_level": 0.01},
+    | {"gap_level": 1e-3, "attention_level": 0.01},
     "mot_gradients": {"repeats": 1, "judged": 1, "rate": 1.0},
     "mot_images": NETWORK | {"train": 60, "test": 40},
     "mot_initialisation": {"draws": 10},

@@ -5,7 +5,7 @@ the probabilities are simulated with 20 000 draws of the noise, and computed exa
 of standard deviation 0.5 or 0.05, and moved in a random direction; or they are tied, the worst case, and one expert is
 raised while the others are lowered.
 
-The factor is 2 whatever M is, by the argument in :mod:`studies.expert_count.parts.routing_noise`, and may take the
+The factor is 2 whatever M is, by the argument in :mod:`studies.expert_count.parts.router_smoothness`, and may take the
 place of M^2 where the proofs use the lemma (Lemmas 11, 17, 21, 25). The upper end of the range of M comes from Lemma 14
 and stays.
 """

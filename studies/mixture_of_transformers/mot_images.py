@@ -62,8 +62,8 @@ for name, about, minutes, replicates, arms, settings in [
         **({} if name in ("quick", "figure2", "paper") else dict(rank=0)),
     )
 
-CIFAR_10 = dict(data="cifar-10-batches-py", flips_and_crops=True, rate=0.0008, router_rate=0.0008)
-CIFAR_100 = dict(data="cifar-100-python")
+CIFAR_10 = dict(data="cifar-10-batches-bin", flips_and_crops=True, rate=0.0008, router_rate=0.0008)
+CIFAR_100 = dict(data="cifar-100-binary")
 for name, about, hours, arms, settings, (one, two, end) in [
     ("cifar10", "CIFAR-10, flips and crops", 114, [*SIX, *CLEAN], CIFAR_10, (50, 450, 600)),
     ("cifar100", "Fig. 3, M = 12", 43, SIX, CIFAR_100 | dict(experts=12), (50, 250, 300)),

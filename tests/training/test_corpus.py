@@ -9,7 +9,7 @@ import pytest
 from moestat.training import corpus, reviews
 from moestat.training.corpus import CorpusError
 from moestat.training.labelled_text import LabelledTextError, holdout, read_csv
-from studies.mixture_of_transformers.parts.text_ids import words
+from studies.mixture_of_transformers.parts.mot_text import words
 
 
 def text_of(found: corpus.Corpus, part: str) -> str:

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from moestat.training.corpus import Corpus
 from moestat.training.decoder import Decoder, linear
 from moestat.training.labelled_text import LabelledTextError
-from studies.compete_smoe.parts.expert_bank import ExpertBank
+from studies.compete_smoe.parts.smoe import ExpertBank
 
 
 @dataclass(frozen=True)

@@ -58,18 +58,12 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     """Pretrain, fine-tune and test one model per replicate.
 
     ``accuracy``: share of the held-out texts that are classified rightly; ``train_accuracy``: of the others;
-    ``majority``: share of the largest class among the held-out ones; ``tune_loss`` (tune_step): cross-entropy of the
-    batches of fine-tuning in nats, means of tenths of the steps; ``bpc``: of the pretrained model on the test part of
-    its corpus.
+    ``majority``: share of the largest class among the held-out ones; ``bpc``: of the pretrained model on the test part
+    of its corpus.
     """
     settings = Settings.model_validate(dict(cell.settings))
     rows = compete_lm.rows_of(_replicate, cell, settings, replicates, device)
-    ends = np.array([part[-1] + 1 for part in _tenths(settings.tune_steps)])
-    return assemble(replicates, rows, dims={"tune_loss": ("tune_step",)}, coords={"tune_step": ends})
-
-
-def _tenths(steps: int) -> list[np.ndarray]:
-    return [part for part in np.array_split(np.arange(steps), 10) if part.size]
+    return assemble(replicates, rows)
 
 
 def _texts(cell: Cell, settings: Settings, replicate: int) -> Any:
@@ -121,7 +115,6 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         "accuracy": shares[1],
         "train_accuracy": shares[0],
         "majority": float(np.bincount(target[1]).max() / target[1].size),
-        "tune_loss": np.array([losses[part].mean() for part in _tenths(settings.tune_steps)]),
         "bpc": bpc,
         "status": int(status),
         "message": f"Both trainings ran, of {settings.steps} and {settings.tune_steps} steps."

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -117,7 +118,7 @@ VERSION = 1
 DEVICES = ("cpu", "cuda")
 MEASUREMENTS = {"seconds_per_step": "seconds", "tokens_per_second": "tokens per second"}
 MANY_EPOCHS = 20.0  # from here on a training is warned of: the paper's 1.47 billion symbols are 16 epochs of enwik8
-BY_LAYER = ("entropy", "entropy_top_k", "overlap", "overlap_chance", "usage_entropy", "router_loss")
+BY_LAYER = ("entropy", "entropy_top_k")
 
 
 def read_data(settings: Mapping[str, Any]) -> None:
@@ -148,12 +149,11 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     """Train and test one model per replicate.
 
     ``bpc``: cross-entropy of the test part in bits per symbol, with the weights of the lowest validation loss;
-    ``perplexity`` per symbol; ``valid_bpc`` and ``train_bpc`` (step): of the validation part, and of the batches since
+    ``valid_bpc`` and ``train_bpc`` (step): of the validation part, and of the batches since
     the last point; ``mean_valid_bpc``: mean of ``valid_bpc`` over the points after the first, the area under the curve;
-    ``best_valid_bpc``, ``best_step``. ``bpc_winners``: as ``bpc``, where in the test the winners of the competition
-    make the output of every SMoE layer, not the router. ``entropy``, ``entropy_top_k``, ``overlap``,
-    ``overlap_chance``, ``usage_entropy``, ``router_loss``: see ``smoe_measures.Routing``, on the test part, as means
-    over the SMoE layers and by layer (``entropy_by_layer`` and so on). ``competitions``: share of (step, layer) that
+    ``best_valid_bpc``. ``entropy``, ``entropy_top_k``, ``overlap``, ``overlap_chance``, ``usage_entropy``,
+    ``router_loss``: see ``smoe_measures.Routing``, on the test part, as means over the SMoE layers, the first two also
+    by layer (``entropy_by_layer``). ``competitions``: share of (step, layer) that
     competed. ``parameters``. Measurements of the machine: ``seconds_per_step`` (of the CPU; of the clock on a GPU;
     training steps alone) and ``tokens_per_second``.
     """
@@ -212,8 +212,7 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
 
     from moestat.training.decoder import Decoder, Dense
     from studies.compete_smoe.parts import decoders, routers
-    from studies.compete_smoe.parts.expert_bank import ExpertBank
-    from studies.compete_smoe.parts.smoe import Competition, SMoE, schedule
+    from studies.compete_smoe.parts.smoe import Competition, ExpertBank, SMoE, schedule
 
     shape = decoders.shape_of(settings.architecture, settings.size, vocabulary)
     own = 8 * max(1, round((settings.width or shape.width) * settings.thirds / 24))
@@ -292,32 +291,27 @@ def trained(
 def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[str, Any]:
     from moestat.training.lm_training import bits, evaluate
     from studies.compete_smoe.parts.smoe import SMoE
-    from studies.compete_smoe.parts.smoe_measures import perplexity, routing, winners_route
+    from studies.compete_smoe.parts.smoe_measures import routing
 
     code = f"{__name__} {VERSION}"
     model, corpus, training, checkpoints = trained(cell, settings, replicate, device, code)
     how = {"batch": settings.batch, "limit": settings.test}
     length = length_of(settings)
     test = evaluate(model, corpus.test, length, **how) if training.finite else np.nan
-    with winners_route(model):
-        won = evaluate(model, corpus.test, length, **how) if training.finite else np.nan
-    routed = routing(model, corpus.test, length, **how)
-    by_layer = {name: getattr(routed, name) if training.finite else routed.entropy * np.nan for name in BY_LAYER}
+    routed = asdict(routing(model, corpus.test, length, **how))
+    routed = routed if training.finite else {name: values * np.nan for name, values in routed.items()}
     rivals = [m.competition for m in model.modules() if isinstance(m, SMoE) and m.competition is not None]
     coins = [rival.heads(step, settings.steps) for rival in rivals for step in range(settings.steps)]
     checkpoints.remove()
     status = Status.CONVERGED if np.isfinite(test) else Status.NOT_FINITE
     return {
         "bpc": bits(test),
-        "bpc_winners": bits(won),
-        "perplexity": perplexity(test),
         "valid_bpc": bits(training.valid),
         "train_bpc": bits(training.train),
         "mean_valid_bpc": bits(float(np.mean(training.valid[1:]))),
         "best_valid_bpc": bits(float(np.nanmin(training.valid))) if training.finite else np.nan,
-        "best_step": training.best_step,
-        **{name: float(values.mean()) for name, values in by_layer.items()},
-        **{f"{name}_by_layer": values for name, values in by_layer.items()},
+        **{name: float(values.mean()) for name, values in routed.items()},
+        **{f"{name}_by_layer": routed[name] for name in BY_LAYER},
         "competitions": float(np.mean(coins)) if coins else 0.0,
         "parameters": sum(p.numel() for p in model.parameters()),
         "seconds_per_step": training.seconds_per_step,

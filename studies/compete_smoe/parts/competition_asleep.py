@@ -30,18 +30,19 @@ NEAR = 0.3
 """Distance, summed over experts that are matched one to one, up to which the fourth expert certainly wins nowhere."""
 
 
+NEAR_STARTS, RANDOM_STARTS, THREE_STARTS = 2, 4, 4
+"""Starts of four experts near the truth, of four that know nothing of it, of three near the three that win."""
+
+RADIUS = 0.1  # standard deviation per coordinate of starts near the truth
+
+SPACE: dict[str, Any] = {"box": 10.0, "variances": (0.05, 10.0), "kept": 4}
+"""The parameter space, and how many distinct points at most go on to all samples and to local search."""
+
+
 class Settings(SettingsModel):
     """Settings of a cell."""
 
     n: int = Field(ge=50, description="sample size")
-    near_starts: int = Field(2, ge=1, description="starts of four experts near the truth, per replicate")
-    random_starts: int = Field(4, ge=0, description="starts of four experts that know nothing of the truth")
-    three_starts: int = Field(4, ge=2, description="starts of three experts near the three that win")
-    start_radius: float = Field(0.1, gt=0, description="standard deviation per coordinate of starts near the truth")
-    kept: int = Field(4, ge=1, description="most distinct points that go on to all samples and to local search")
-    box: float = Field(10.0, gt=4, description="parameter space: bound on the weights")
-    smallest_variance: float = Field(0.05, gt=0, lt=0.15, description="parameter space: lower bound of the variances")
-    largest_variance: float = Field(10.0, gt=1, description="parameter space: upper bound of the variances")
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
@@ -63,15 +64,14 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         rng = cell.generator(r, "data", n=s.n)
         xs.append(rng.uniform(-1.0, 1.0, (s.n, model.d)))
         ys.append(gaussian.sample(model, truth, xs[-1], rng))
-        near = near_starts(truth, 4, s.near_starts, s.start_radius, cell.generator(r, "near", n=s.n))
-        far = random_starts(model, xs[-1], ys[-1], 4, s.random_starts, cell.generator(r, "random", n=s.n))
+        near = near_starts(truth, 4, NEAR_STARTS, RADIUS, cell.generator(r, "near", n=s.n))
+        far = random_starts(model, xs[-1], ys[-1], 4, RANDOM_STARTS, cell.generator(r, "random", n=s.n))
         fours.append(np.concatenate([near, far]))
-        threes.append(near_starts(three, 3, s.three_starts, s.start_radius, cell.generator(r, "three", n=s.n)))
+        threes.append(near_starts(three, 3, THREE_STARTS, RADIUS, cell.generator(r, "three", n=s.n)))
     x, y = xp.asarray(np.stack(xs)), xp.asarray(np.stack(ys))
-    space: dict[str, Any] = {"box": s.box, "variances": (s.smallest_variance, s.largest_variance), "kept": s.kept}
     # of four experts any better point will do; of three it must be the best
     four, third = (
-        maximum_likelihood(model, x, y, xp.asarray(np.stack(starts)), truth=xp.asarray(true), hops=hops, **space)
+        maximum_likelihood(model, x, y, xp.asarray(np.stack(starts)), truth=xp.asarray(true), hops=hops, **SPACE)
         for starts, true, hops in ((fours, truth, 0), (threes, three, HOPS))
     )
     best = arrays.to_numpy(third.log_likelihood)

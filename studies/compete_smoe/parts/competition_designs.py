@@ -38,55 +38,38 @@ Family = Literal["linear", "affine", "tanh"]
 Degenerate = Literal["asleep", "tied"]
 Design = Literal[Regular, Family, Degenerate]
 
+_AFFINE = Competition(2, "affine", 2)
 _POSITIVE = [[1.2, 0.3, 2.0], [-0.9, 0.9, 2.0], [-0.3, -1.2, 2.0], [0.8, -0.7, 1.9]]
-_SIGNED = [[0.8, -3.0, 0.9], [-0.3, 1.4, 1.4], [-1.2, 0.1, -1.2], [1.5, -1.2, -1.5]]
+_MEAN = [[0.2, 2.0, 1.2, 1.0], [0.6, -1.5, 0.6, 1.6], [-0.2, 0.8, 2.1, 0.9], [-0.3, -2.3, -0.8, 0.2]]
 _CONES = [[1.77, 0.31], [0.9, 1.56], [-0.47, 1.74], [-1.56, 0.9]]
-_PLANES = [[1.0, 0.5, 1.5], [-1.0, 1.0, -1.6], [0.5, -1.2, -1.4], [-0.9, -0.7, 1.5]]
-_WAVES = [[1.0, 0.5, 0.3], [-1.0, 1.0, -0.3], [0.5, -1.2, -0.3], [-0.9, -0.7, 0.3]]
-_ASLEEP = [[0.7, 0.2, 2.5], [-0.5, 0.6, 2.4], [-0.2, -0.8, 2.6], [0.1, 0.1, 0.5]]
-_TIED = [[0.8, -0.6], [-0.8, 0.6]]
-_LINEAR = [[0.2, 2.0, 1.2, 1.0], [0.6, -1.5, 0.6, 1.6], [-0.2, 0.8, 2.1, 0.9], [-0.3, -2.3, -0.8, 0.2]]
-
-_WEIGHTS = {
-    "continuous": _POSITIVE,
-    "variance": _POSITIVE,
-    "sign": _SIGNED,
-    "mean": _LINEAR,
-    "linear": _CONES,
-    "affine": _PLANES,
-    "tanh": _WAVES,
-    "asleep": _ASLEEP,
-    "tied": _TIED,
+_TRUTHS: dict[str, tuple[Competition, list[list[float]], list[float]]] = {
+    "continuous": (_AFFINE, _POSITIVE, [0.25] * 4),
+    "variance": (_AFFINE, _POSITIVE, [0.15, 0.3, 0.2, 0.4]),
+    "sign": (_AFFINE, [[0.8, -3.0, 0.9], [-0.3, 1.4, 1.4], [-1.2, 0.1, -1.2], [1.5, -1.2, -1.5]], [0.25] * 4),
+    "mean": (Competition(4, "linear", 2), _MEAN, [0.5, 0.8, 0.6, 1.0]),
+    "linear": (Competition(2, "linear", 2), _CONES, [0.1] * 4),
+    "affine": (_AFFINE, [[1.0, 0.5, 1.5], [-1.0, 1.0, -1.6], [0.5, -1.2, -1.4], [-0.9, -0.7, 1.5]], [0.1] * 4),
+    "tanh": (
+        Competition(2, "tanh", 2),
+        [[1.0, 0.5, 0.3], [-1.0, 1.0, -0.3], [0.5, -1.2, -0.3], [-0.9, -0.7, 0.3]],
+        [0.02] * 4,
+    ),
+    "asleep": (_AFFINE, [[0.7, 0.2, 2.5], [-0.5, 0.6, 2.4], [-0.2, -0.8, 2.6], [0.1, 0.1, 0.5]], [0.25] * 4),
+    "tied": (Competition(2, "linear", 1), [[0.8, -0.6], [-0.8, 0.6]], [0.25] * 2),
 }
-_FAMILIES = {
-    "mean": Competition(4, "linear", 2),
-    "linear": Competition(2, "linear", 2),
-    "tanh": Competition(2, "tanh", 2),
-    "tied": Competition(2, "linear", 1),
-}
-_VARIANCES = {
-    "continuous": [0.25] * 4,
-    "variance": [0.15, 0.3, 0.2, 0.4],
-    "sign": [0.25] * 4,
-    "mean": [0.5, 0.8, 0.6, 1.0],
-    "linear": [0.1] * 4,
-    "affine": [0.1] * 4,
-    "tanh": [0.02] * 4,
-    "asleep": [0.25] * 4,
-    "tied": [0.25] * 2,
-}
+"""Family, weights and variances of every design."""
 
 
 def true_mixture(design: Design, active: int | None = None) -> tuple[Competition, np.ndarray]:
     """Return the family and the true atoms (k*, P) of a design, with another K when ``active`` is given."""
-    if design not in _WEIGHTS:
-        raise ValueError(f"design is {design!r}; allowed are {', '.join(_WEIGHTS)}")
-    model = _FAMILIES.get(design, Competition(2, "affine", 2))
+    if design not in _TRUTHS:
+        raise ValueError(f"design is {design!r}; allowed are {', '.join(_TRUTHS)}")
+    model, weights, variances = _TRUTHS[design]
     if active is not None:
-        if active > len(_WEIGHTS[design]):
-            raise ValueError(f"active is {active}; design {design!r} has {len(_WEIGHTS[design])} experts")
+        if active > len(weights):
+            raise ValueError(f"active is {active}; design {design!r} has {len(weights)} experts")
         model = replace(model, active=active)
-    return model, np.column_stack([_WEIGHTS[design], _VARIANCES[design]])
+    return model, np.column_stack([weights, variances])
 
 
 def sobol_inputs(d: int, log2: int) -> np.ndarray:

@@ -13,8 +13,7 @@ with the other weights of the same expert has the same density, E h = 0, and is 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Literal
 
@@ -64,8 +63,7 @@ def run(s: Settings, streams: Streams) -> Row:
 
     ``least_ratio``, the least E h / D over all measures that are looked at: one expert, or both, with the other weights
     of :func:`image`, and ``others`` that are drawn; ``image_ratio``, the least of the images alone, and ``image_D``,
-    the least D of them; ``gap``, the largest difference of the densities of the truth and of the images at 200 random
-    points, by plain loops; ``least_wins``, the smallest share of inputs that a true expert wins; ``independence``, the
+    the least D of them; ``least_wins``, the smallest share of inputs that a true expert wins; ``independence``, the
     smallest singular value of the derivatives of a true expert in its weights, each of them of norm 1.
     """
     centre = np.column_stack([TRUTHS[s.expert], VARIANCES])
@@ -77,13 +75,11 @@ def run(s: Settings, streams: Streams) -> Row:
     far = [*images, *drawn]
     loss = np.array([distance(measure, truth, s.active) for measure in far])
     ratio = np.array([hellinger(s.expert, measure, truth, s.active) for measure in far]) / loss
-    points = np.column_stack([rng.uniform(-REACH, REACH, 200), rng.uniform(-3.0, 3.0, 200)])
     wins = np.mean(winners(mean(s.expert, truth, X), s.active), axis=1)
     return {
         "least_ratio": ratio.min(),
         "image_ratio": ratio[: len(images)].min(),
         "image_D": loss[: len(images)].min(),
-        "gap": max(gap(s.expert, other, truth, s.active, points) for other in images),
         "least_wins": wins.min(),
         "independence": min(independence(s.expert, atom) for atom in truth),
     }
@@ -149,32 +145,3 @@ def independence(expert: Expert, atom: np.ndarray, step: float = 1e-5) -> float:
         derivatives.append((mean(expert, up[None], X)[0] - mean(expert, down[None], X)[0]) / (2.0 * step))
     rows = np.stack(derivatives)
     return float(np.linalg.svd(rows / np.linalg.norm(rows, axis=1, keepdims=True), compute_uv=False)[-1])
-
-
-def gap(expert: Expert, atoms: np.ndarray, truth: np.ndarray, active: int, points: np.ndarray) -> float:
-    """Return the largest difference of two densities at points (N, 2), one by one and without arrays."""
-    return max(
-        abs(_plain(expert, atoms.tolist(), active, x, y) - _plain(expert, truth.tolist(), active, x, y))
-        for x, y in points.tolist()
-    )
-
-
-PLAIN: dict[str, Callable[[list[float], float], float]] = {
-    "scaled": lambda w, x: w[1] * math.tanh(w[0] * x),
-    "network": lambda w, x: w[1] * math.tanh(w[0] * x) + w[3] * math.tanh(w[2] * x),
-    "affine": lambda w, x: w[0] * x + w[1],
-    "tanh": lambda w, x: math.tanh(w[0] * x + w[1]),
-}
-"""The experts once more, for one input."""
-
-
-def _plain(expert: Expert, atoms: list[list[float]], active: int, x: float, y: float) -> float:
-    means = [PLAIN[expert](atom, x) for atom in atoms]
-    best = sorted(range(len(atoms)), key=lambda i: (-abs(means[i]), i))[:active]
-    total = sum(math.exp(abs(means[i])) for i in best)
-    p = 0.0
-    for i in best:
-        variance = atoms[i][-1]
-        normal = math.exp(-((y - means[i]) ** 2) / (2.0 * variance)) / math.sqrt(2.0 * math.pi * variance)
-        p += math.exp(abs(means[i])) / total * normal
-    return p

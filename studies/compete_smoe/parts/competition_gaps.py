@@ -40,8 +40,8 @@ class Settings(SettingsModel):
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Follow one direction, and one copy, per replicate.
 
-    Over ``epsilon``: ``misrouted``, the share of inputs whose winners change; ``hellinger`` (E h),
-    ``hellinger_squared`` (E h^2); ``density_change``, the largest change of p(y | x); ``D``, ``hellinger_per_D``. Over
+    Over ``epsilon``: ``misrouted``, the share of inputs whose winners change; ``hellinger_squared``
+    (E h^2); ``density_change``, the largest change of p(y | x); ``D``, ``hellinger_per_D``. Over
     ``t``: ``copy_D``, ``copy_matched``, ``copy_hellinger``, ``copy_empty_cells``. Per replicate the same at t = 1:
     ``copied_D``, ``copied_matched``, ``copied_hellinger``.
     """
@@ -62,7 +62,6 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         losses = competition_losses(moved, truth, model)
         row: dict[str, Any] = {
             "misrouted": at.misrouted,
-            "hellinger": at.mean,
             "hellinger_squared": at.squared,
             "density_change": routing.largest_density_change(xp.asarray(moved)),
             "D": losses["D"],

@@ -29,16 +29,13 @@ from studies.compete_smoe.parts.competition_designs import (
     sobol_inputs,
     true_mixture,
 )
-from studies.compete_smoe.parts.competition_errors import Routing, paired_with_truth, scale_and_shape
-from studies.compete_smoe.parts.competition_fisher import fisher_line
+from studies.compete_smoe.parts.competition_errors import Routing, fisher_line, paired_with_truth, scale_and_shape
 
 VERSION = 1
 
 DEVICES = ("cpu", "cuda")
 
 _FISHER_POINTS = 1024
-
-REACHED = 1.0  # a start has reached the best point when its log-likelihood is at most so far below
 
 
 class Settings(SettingsModel):
@@ -74,15 +71,12 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     """Fit and score the replicates of one cell.
 
     Per replicate the losses of :func:`moestat.losses.measures.competition_losses`; ``hellinger`` (E h),
-    ``hellinger_squared`` and its root ``root_hellinger_squared``; ``least_wins``, the smallest share of inputs that an
-    expert wins; ``hellinger_to_bound`` and ``D_to_bound``, divided by sqrt(log n / n); ``..._to_fisher``, losses
-    divided by the Fisher line of ``competition_fisher`` (NaN where it has none); ``misrouted``,
-    ``hellinger_squared_misrouted`` and the parts ``scale_error`` and ``shape_error`` of the weights' error. Of the fit:
-    ``gain``, ``failed_fit`` (gain below 0), ``gradient``, ``decrement``, ``log_likelihood``, ``box_hits``,
-    ``on_variance_bound``, ``start``, ``starts_reached``, ``starts_again`` (how many other starts came within 0.1 of the
-    best point), ``hops_back`` (how many thrown-out points did), ``found_again`` (the latter if they are enough for the
-    hops to end, else 0; without hops the former), ``random_reached`` (whether a random start came to the best point;
-    NaN without one).
+    ``hellinger_squared`` and its root ``root_hellinger_squared``; ``hellinger_to_bound`` and ``D_to_bound``, divided by
+    sqrt(log n / n); ``..._to_fisher``, losses divided by the Fisher line of ``competition_fisher`` (NaN where it has
+    none); ``misrouted``, ``hellinger_squared_misrouted`` and the parts ``scale_error`` and ``shape_error`` of the
+    weights' error. Of the fit: ``gain``, ``failed_fit`` (gain below 0), ``box_hits``, ``start``, ``hops_back`` (how
+    many thrown-out points came back), ``found_again`` (that if they are enough for the hops to end, else 0; without
+    hops how many other starts came within 0.1 of the best point).
     """
     s = Settings.model_validate(dict(cell.settings))
     xp = arrays.backend(arrays.resolve_device(device))
@@ -137,23 +131,15 @@ def _starts(
 
 
 def _diagnostics(fit: LikelihoodFit, s: Settings) -> dict[str, Any]:
-    names = ("status", "iterations", "log_likelihood", "gain", "gradient", "decrement", "box_hits", "start")
+    names = ("status", "iterations", "gain", "box_hits", "start")
     out: dict[str, Any] = {name: arrays.to_numpy(getattr(fit, name)) for name in names}
     # NaN: a start that fell behind and was not continued; it did not reach the best point
-    behind = out["log_likelihood"][:, None] - arrays.to_numpy(fit.start_log_likelihood)
-    reached = behind <= REACHED
+    behind = arrays.to_numpy(fit.log_likelihood)[:, None] - arrays.to_numpy(fit.start_log_likelihood)
     out["failed_fit"] = (out["gain"] < 0).astype(float)
-    out["starts_reached"] = reached.mean(axis=1)
-    unknown = np.full(len(reached), np.nan)
-    out["starts_again"] = np.sum(behind <= AGAIN, axis=1) - 1.0
     assert fit.hops_back is not None
     out["hops_back"] = back = arrays.to_numpy(fit.hops_back).astype(float)
     # starts that agree show little where the likelihood jumps: each ends on a peak of its own place
-    out["found_again"] = np.where(back >= ENOUGH, back, 0.0) if s.hops else out["starts_again"]
-    lowest, highest = s.smallest_variance * (1 + 1e-9), s.largest_variance * (1 - 1e-9)
-    variance = arrays.to_numpy(fit.theta)[..., -1]
-    out["on_variance_bound"] = np.any((variance <= lowest) | (variance >= highest), axis=-1).astype(float)
-    out["random_reached"] = reached[:, s.near_starts :].any(axis=1).astype(float) if s.random_starts else unknown
+    out["found_again"] = np.where(back >= ENOUGH, back, 0.0) if s.hops else np.sum(behind <= AGAIN, axis=1) - 1.0
     out["message"] = np.asarray(fit.message())
     return out
 
@@ -163,7 +149,6 @@ def _measures(
 ) -> dict[str, np.ndarray]:
     out = competition_losses(theta, truth, model)
     out["empty_cells"] = out["empty_cells"].astype(float)
-    out["least_wins"] = np.array([model.winners(atoms, pool[:8192]).mean(axis=-1).min() for atoms in theta])
     paired = paired_with_truth(theta, truth)
     routed = Routing(model, xp.asarray(truth), xp.asarray(pool), s.evaluation_points).hellinger(xp.asarray(paired))
     out |= {"hellinger": routed.mean, "hellinger_squared": routed.squared, "misrouted": routed.misrouted}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,19 +32,6 @@ class Routing:
     overlap_chance: np.ndarray
     usage_entropy: np.ndarray
     router_loss: np.ndarray  # L_R, the mean squared difference of the router's policy and the competition's, equation 3
-
-
-@contextmanager
-def winners_route(model: torch.nn.Module) -> Iterator[None]:
-    """Let the winners of the competition make the output of every SMoE layer of a model that is evaluated."""
-    layers = _layers(model)
-    for layer in layers:
-        layer.winners_route = True
-    try:
-        yield
-    finally:
-        for layer in layers:
-            layer.winners_route = False
 
 
 def routing(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> Routing:
@@ -140,8 +125,3 @@ class _Sums:
 def _entropy(scores: torch.Tensor) -> torch.Tensor:
     log_p = scores.log_softmax(dim=1)
     return -(log_p.exp() * log_p).sum(dim=1)
-
-
-def perplexity(nats: float) -> float:
-    """Return exp of a cross-entropy, as word-level results are reported; infinite where it is too large, NaN of NaN."""
-    return math.inf if nats >= 700 else math.exp(nats)

@@ -4,6 +4,7 @@ Expert m has J neurons: ``f_m(x) = sum_j sum_p <w_mjp, x^(p)>^3``. An **MLP** ex
 patch, a **CNN** expert shares them over the patches. Both are one array, weights (B, M, P, J, d) or (B, M, 1, J, d).
 The router's scores are ``h = features @ theta`` with features (B, n, F) and theta (B, F, M); the output for a sample
 that is sent to expert m is ``pi_m f_m`` with pi = softmax(h), and the loss is the mean of log(1 + exp(-y pi_m f_m)).
+Below, ``error[..., m, k]`` is the share of samples of cluster k that expert m gets wrong, sent to it or not.
 
 Source: "On the Impact of Expert Count in Mixture of Experts", Preliminaries, eqs. (1) to (6) and Lemma 8.
 """
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from moestat.arrays import Array, namespace
+from moestat.losses.routing import one_hot
 from moestat.models.logistic import logistic_loss, logistic_slope, softmax
 from moestat.models.tiles import Tiles, cut
 
@@ -165,3 +167,39 @@ def weight_direction(weights: Array, x: Array, y: Array, scores: Array, expert: 
     shift = xp.sum(xp.where(sent & (least > 0), least, xp.zeros_like(scores)), axis=-1)
     e = xp.where(margin > 0, xp.exp(xp.minimum(shift - margin, xp.zeros_like(margin))), xp.ones_like(margin))
     return forward.weight_gradient(-e / (1 + xp.exp(-xp.abs(margin))) * y * chosen / x.shape[1])
+
+
+def error_by_cluster(wrong: Array, cluster: Array, clusters: int) -> Array:
+    """Return each expert's error on each of K clusters, of ``wrong`` (..., n, M) and ``cluster`` (..., n)."""
+    xp = namespace(wrong, cluster)
+    wrong = xp.astype(wrong, xp.float64)
+    in_cluster = xp.matrix_transpose(one_hot(cluster, clusters, xp.float64))
+    total = xp.sum(in_cluster, axis=-2, keepdims=True)
+    return xp.matmul(xp.matrix_transpose(wrong), in_cluster) / total
+
+
+def profession(weights: Array, labels: Array) -> Array:
+    """Return the cluster that each expert is closest to at the start: the k of the largest <v_k, w_mj> (Definition 2).
+
+    Also over patches, which makes no difference when they start equal. ``weights`` (..., M, P or 1, J, d): initial
+    weights; ``labels`` (..., K, d): the label signals v_k.
+    """
+    xp = namespace(weights, labels)
+    aligned = xp.matmul(weights, xp.matrix_transpose(labels)[..., None, None, :, :])  # (..., M, P, J, K)
+    return xp.argmax(xp.max(xp.max(aligned, axis=-2), axis=-2), axis=-1)
+
+
+def own_cluster(table: Array, profession: Array) -> tuple[Array, Array]:
+    """Split a table (..., M, K) into the entry of each expert's profession (..., M) and the mean of the others."""
+    xp = namespace(table, profession)
+    clusters = table.shape[-1]
+    mine = xp.astype(profession[..., None] == xp.arange(clusters, dtype=profession.dtype), table.dtype)
+    own = xp.sum(table * mine, axis=-1)
+    return own, (xp.sum(table, axis=-1) - own) / (clusters - 1)
+
+
+def clusters_with_expert(profession: Array, clusters: int) -> Array:
+    """Return how many clusters are the profession of at least one expert, (...)."""
+    xp = namespace(profession)
+    present = xp.any(one_hot(profession, clusters, xp.bool), axis=-1)
+    return xp.sum(xp.astype(present, xp.float64), axis=-1)

@@ -20,9 +20,9 @@ from moestat.arrays import Array
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.losses import routing
 from moestat.models import patches
-from moestat.models.patches import Law, Range
+from moestat.models.patches import Law
 from moestat.status import Status
-from studies.expert_count.parts import cubic_experts, expert_knowledge
+from studies.expert_count.parts import cubic_experts
 from studies.expert_count.parts.top_one import train
 
 
@@ -49,7 +49,7 @@ def measure(
     """Compute the variables of one step, replicate first: (B,), (B, M) or (B, M, K); ``variables.toml`` names them.
 
     ``weights`` (B, M, P or 1, J, d); ``theta`` (B, F, M); ``profession`` (B, M): see
-    :func:`.expert_knowledge.profession`; ``clusters``: K.
+    :func:`.cubic_experts.profession`; ``clusters``: K.
     """
     xp = arrays.namespace(weights, theta)
     experts = weights.shape[1]
@@ -63,31 +63,23 @@ def measure(
     margins = test.y[:, :, None] * cubic_experts.outputs(weights, test.x)
     margin = cubic_experts.at_expert(margins, expert)
     sent = routing.counts(expert, test.cluster, experts, clusters)
-    load = routing.load(sent)
-    error = expert_knowledge.error_by_cluster(~(margins > 0), test.cluster, clusters)
-    own_error, other_error = expert_knowledge.own_cluster(error, profession)
-    own_sent, _ = expert_knowledge.own_cluster(sent, profession)
+    error = cubic_experts.error_by_cluster(~(margins > 0), test.cluster, clusters)
+    own_error, other_error = cubic_experts.own_cluster(error, profession)
+    own_sent, _ = cubic_experts.own_cluster(sent, profession)
     # the division of the experts after the training; where one is equally good on several clusters, its load decides
     division = xp.argmin(error - 1e-9 * sent / test.y.shape[-1], axis=-1)
-    best_sent, _ = expert_knowledge.own_cluster(sent, division)
-    used = routing.experts_used(sent)
+    best_sent, _ = cubic_experts.own_cluster(sent, division)
     out |= {
         "accuracy": xp.mean(xp.astype(margin > 0, xp.float64), axis=-1),
         "loss": cubic_experts.mean_loss(scores, expert, margin),
         "entropy": routing.dispatch_entropy(sent),
-        "purity": routing.purity(sent),
-        "experts_used": used,
-        "share_used": used / experts,
-        "effective_experts": routing.effective_experts(sent),
-        "specialisation": expert_knowledge.specialisation(error, load),
+        "experts_used": routing.experts_used(sent),
         "best_cluster_error": xp.mean(xp.min(error, axis=-1), axis=-1),
         "own_error": xp.mean(own_error, axis=-1),
         "other_error": xp.mean(other_error, axis=-1),
         "routed_to_own": xp.sum(own_sent, axis=-1) / test.y.shape[-1],
         "routed_to_best": xp.sum(best_sent, axis=-1) / test.y.shape[-1],
-        "clusters_with_best": expert_knowledge.clusters_with_expert(division, clusters),
-        "expert_load": load,
-        "dispatch": sent / test.y.shape[-1],
+        "clusters_with_best": cubic_experts.clusters_with_expert(division, clusters),
         "error": error,
     }
     return {name: arrays.to_numpy(value) for name, value in out.items()}
@@ -96,7 +88,7 @@ def measure(
 VERSION = 1
 
 LAST = (
-    *("accuracy", "train_accuracy", "entropy", "experts_used", "specialisation", "own_error", "routed_to_own"),
+    *("accuracy", "train_accuracy", "entropy", "experts_used", "own_error", "routed_to_own"),
     *("best_cluster_error", "routed_to_best", "clusters_with_best"),
 )
 """Variables that are repeated, as ``last_...``, for the last step."""
@@ -114,10 +106,6 @@ class Settings(SettingsModel):
     clusters: int = Field(4, ge=2, description="K")
     dimension: int = Field(50, ge=4, description="d, at least 2 K")
     neurons: int = Field(8, ge=1, description="J, neurons of an expert (of an MLP expert: for each patch)")
-    signal: Range = Field((0.5, 2.0), description="bounds of the uniform amplitude alpha of the label signal")
-    centre: Range = Field((1.0, 2.0), description="bounds of the uniform amplitude beta of the cluster's centre")
-    feature_noise: Range = Field((0.5, 3.0), description="bounds of the uniform amplitude gamma of the feature noise")
-    noise_scale: float = Field(1.0, ge=0, description="sigma_p: a noise patch is N(0, sigma_p^2 / d I)")
     input_scale: float = Field(
         10.0, gt=0, description="ours: all inputs are multiplied by it, as in the code of Chen et al. (2022)"
     )
@@ -149,10 +137,6 @@ class Settings(SettingsModel):
             raise ValueError(f"dimension is {self.dimension}; {self.clusters} clusters need at least {least}")
         if self.steps < self.records - 1:
             raise ValueError(f"records is {self.records}; {self.steps} steps allow at most {self.steps + 1}")
-        for name in ("signal", "centre", "feature_noise"):
-            low, high = getattr(self, name)
-            if not 0 < low <= high:
-                raise ValueError(f"{name} is [{low}, {high}]; allowed are 0 < low <= high")
         return self
 
     @property
@@ -170,11 +154,6 @@ class Settings(SettingsModel):
         if self.router == "auto":
             return "patches" if self.expert == "mlp" else "shared"
         return self.router
-
-    @property
-    def law(self) -> Law:
-        """The laws of the amplitudes and of the noise."""
-        return Law(self.signal, self.centre, self.feature_noise, self.noise_scale)
 
     @property
     def exploration(self) -> int:
@@ -198,10 +177,10 @@ def _data(cell: Cell, s: Settings, replicate: int) -> tuple[patches.Dictionary, 
     directions = patches.dictionary(cell.generator(replicate, "directions", **world), s.clusters, s.dimension)
 
     def draw(name: str, n: int) -> patches.Examples:
-        identity = {**world, "patches": s.patches, **asdict(s.law)}
+        identity = {**world, "patches": s.patches, **asdict(Law())}
         scalars = cell.generator(replicate, f"{name}: scalars", **identity)
         vectors = cell.generator(replicate, f"{name}: vectors", **identity)
-        return patches.draw(scalars, vectors, directions, n, s.patches, s.law)
+        return patches.draw(scalars, vectors, directions, n, s.patches)
 
     return directions, draw("training", s.n), draw("test", s.test_samples)
 
@@ -242,7 +221,7 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
     training, test = sample("training sample", drawn[0]), sample("test sample", drawn[1])
     weights = xp.asarray(np.stack([_start(cell, s, r) for r in replicates]))
     theta = xp.zeros((len(replicates), training.features.shape[-1], s.experts), dtype=xp.float64)
-    profession = expert_knowledge.profession(weights, xp.asarray(np.stack([each.labels for each in directions])))
+    profession = cubic_experts.profession(weights, xp.asarray(np.stack([each.labels for each in directions])))
     measured: dict[int, dict[str, np.ndarray]] = {}
 
     def observe(step: int, weights: Array, theta: Array) -> None:
@@ -258,8 +237,7 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
     )
     out = {name: np.stack([measured[step][name] for step in s.recorded], axis=1) for name in measured[0]}
     out |= {f"explored_{name}": measured[s.exploration][name] for name in EXPLORED}
-    out["profession"] = arrays.to_numpy(xp.astype(profession, xp.float64))
-    out["clusters_with_expert"] = arrays.to_numpy(expert_knowledge.clusters_with_expert(profession, s.clusters))
+    out["clusters_with_expert"] = arrays.to_numpy(cubic_experts.clusters_with_expert(profession, s.clusters))
     return out
 
 
@@ -269,7 +247,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     The variables of :func:`measure` over ``step``, those of experts padded with NaN to ``expert_slots``, and per
     replicate: ``last_...`` at the last step, ``best_...`` at the step of the best test accuracy (a choice that looks at
     the test sample), ``explored_...`` at the end of the exploration stage, ``late_change``: of the test accuracy over
-    the last quarter of the steps, ``clusters_with_expert`` at the start, and whether these are all (``covered``).
+    the last quarter of the steps, and ``clusters_with_expert`` at the start.
     """
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)
@@ -278,10 +256,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     dims = {name: ("step", "expert", "cluster")[: value.ndim - 1] for name, value in values.items()}
-    dims["profession"] = ("expert",)
-    for name in ("expert_load", "dispatch", "error", "profession"):
-        slots = [(0, s.expert_slots - s.experts if dim == "expert" else 0) for dim in dims[name]]
-        values[name] = np.pad(values[name], [(0, 0), *slots], constant_values=np.nan)
+    slots = [(0, 0), (0, 0), (0, s.expert_slots - s.experts), (0, 0)]
+    values["error"] = np.pad(values["error"], slots, constant_values=np.nan)
     steps, accuracy = np.asarray(s.recorded), values["accuracy"]
     finite = np.all(np.isfinite(values["train_loss"]) & np.isfinite(values["loss"]), axis=1)
     best = np.argmax(accuracy, axis=1)
@@ -291,8 +267,6 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         "iterations": np.full(len(best), s.steps),
         "best_step": steps[best],
         "best_accuracy": np.max(accuracy, axis=1),
-        "best_entropy": values["entropy"][np.arange(len(best)), best],
-        "covered": values["clusters_with_expert"] == s.clusters,
         "late_change": accuracy[:, -1] - accuracy[:, np.argmin(np.abs(steps - 0.75 * s.steps))],
     }
     return assemble(

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from moestat.experiment import SettingsModel
 from moestat.models import patches
 from moestat.replicates import Row, Streams, each
-from studies.expert_count.parts import expert_knowledge
+from studies.expert_count.parts import cubic_experts
 
 VERSION = 1
 
@@ -61,7 +61,7 @@ def run(s: Settings, streams: Streams) -> Row:
     rng = streams("start", dimension=s.dimension, neurons=s.neurons)
     weights = rng.standard_normal((1, s.experts, 1, s.neurons, s.dimension))
     next_best, best = np.sort(np.reshape(weights @ signals.T, (s.experts, -1)), axis=1)[:, -2:].T
-    count = expert_knowledge.clusters_with_expert(expert_knowledge.profession(weights, signals[None]), s.clusters)[0]
+    count = cubic_experts.clusters_with_expert(cubic_experts.profession(weights, signals[None]), s.clusters)[0]
     share = s.delta / (3 * s.experts * s.neurons**2 * s.clusters**2)
     return {
         "experts": float(s.experts),

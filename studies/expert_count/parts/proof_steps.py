@@ -15,7 +15,7 @@ from moestat.experiment import SettingsModel
 from moestat.models import patches
 from moestat.replicates import Row, Streams, each, steps
 from studies.expert_count.parts import cubic_experts
-from studies.expert_count.parts.routing_noise import probabilities
+from studies.expert_count.parts.router_smoothness import probabilities
 from studies.expert_count.parts.top_one import train
 
 VERSION = 1
@@ -180,7 +180,6 @@ def _spread(values: np.ndarray, of: np.ndarray, who: np.ndarray) -> float:
 def run(s: Settings, streams: Streams) -> Row:
     """Train through both stages and measure what the lemmas speak of.
 
-    Most by ``stage``; ``threshold_reached``: whether any expert's gradient has come to M^2 sigma_0^1.8 in the first.
     The device plays no part.
     """
     look = _Look(s, streams)
@@ -204,4 +203,4 @@ def run(s: Settings, streams: Streams) -> Row:
     halves = [(stage[s.looks // 2 - 1], stage[-1]) for stage in s.seen]
     grown = [(measured[b]["own_signal"] - measured[a]["own_signal"]) / (b - a) for a, b in halves]
     row["growth"] = np.array(grown) / s.expert_rate
-    return row | steps(row, s.ends[1]) | {"threshold_reached": row["over_threshold"][0] >= 1}
+    return row | steps(row, s.ends[1])

@@ -4,7 +4,7 @@ Lemma 1 of "On the Impact of Expert Count in Mixture of Experts": for scores h a
 noise, ``max |p - p'| <= M^2 max |h - h'|``; Lemma 9 of "Mixture-of-Transformers Learn Faster" has ``(kappa M)^2``
 for noise with a density of at most kappa, here Unif[0, width]. A replicate is a pair of score vectors. The
 probabilities are simulated, as a router would produce them, and computed exactly by quadrature, see
-:mod:`studies.expert_count.parts.routing_noise`.
+:func:`probabilities`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from moestat.arrays import Array, namespace
 from moestat.experiment import SettingsModel
 from moestat.replicates import Row, Streams, each
-from studies.expert_count.parts.routing_noise import probabilities
 
 VERSION = 1
 
@@ -82,3 +82,27 @@ def run(s: Settings, streams: Streams) -> Row:
         out |= {f"change{name}": change, f"ratio{name}": ratio}
         out[f"share_of_bound{name}"] = ratio / (s.experts / s.width) ** 2
     return out
+
+
+def probabilities(scores: Array) -> Array:
+    """Return the probability of each expert to be chosen.
+
+    ``scores`` (..., M): h.
+
+    The probabilities are exact up to rounding. Memory grows like M^3 / 2 per leading entry.
+    """
+    xp = namespace(scores)
+    experts = scores.shape[-1]
+    nodes, weights = (xp.asarray(a) for a in np.polynomial.legendre.leggauss(experts // 2 + 1))
+    largest = xp.max(scores, axis=-1, keepdims=True)
+    h = scores - largest  # a common shift changes nothing
+    ends = xp.sort(xp.where(h > -1, h + 1, xp.zeros_like(h)), axis=-1)
+    starts = xp.concat([xp.zeros_like(largest), ends[..., :-1]], axis=-1)
+    half = (ends - starts)[..., None] / 2
+    v = starts[..., None] + half * (1 + nodes)  # (..., pieces, nodes)
+    below = v[..., None] - h[..., None, None, :]  # (..., pieces, nodes, M)
+    capped = xp.where(below < 1, below, xp.ones_like(below))
+    # the nodes of a piece of length 0 lie on its ends: they get no weight, and must not divide by 0
+    safe = xp.where(capped > 0, capped, xp.ones_like(capped))
+    density = xp.where(below < 1, xp.prod(capped, axis=-1, keepdims=True) / safe, xp.zeros_like(safe))
+    return xp.sum(density * (half * weights)[..., None], axis=(-3, -2))

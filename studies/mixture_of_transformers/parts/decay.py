@@ -20,9 +20,8 @@ Arrays = dict[str, np.ndarray]
 def decay(iterations: np.ndarray, loss: np.ndarray) -> Arrays:
     """Fit both laws to losses (..., S) at ascending iterations t (S,): a series with a hole gives NaN.
 
-    Returns ``slope``: exponent s of the power law; ``geometric_rate``: r, per iteration; ``r2_power``,
-    ``r2_geometric``: shares of the variance of log L that the laws explain; ``aic_gain``: AIC of the geometric law
-    minus AIC of the power law: positive favours the power law; ``last_slope``: exponent over the last decade of t.
+    Returns ``slope``: exponent s of the power law; ``aic_gain``: AIC of the geometric law minus AIC of the power law:
+    positive favours the power law; ``last_slope``: exponent over the last decade of t.
     """
     t = iterations
     if t.ndim != 1 or t.size < 4 or t[0] <= 0 or np.any(np.diff(t) <= 0):
@@ -30,16 +29,12 @@ def decay(iterations: np.ndarray, loss: np.ndarray) -> Arrays:
     good = np.isfinite(loss) & (loss > 0)
     y = np.where(np.all(good, axis=-1, keepdims=True), np.log(np.where(good, loss, 1.0)), np.nan)
     slope, rss_power = _line(np.log(t), y)
-    rate, rss_geometric = _line(t, y)
-    total = np.sum((y - y.mean(axis=-1, keepdims=True)) ** 2, axis=-1)
+    _, rss_geometric = _line(t, y)
     last = t >= t[-1] / 10 * (1 - 1e-9)
     last = last if np.sum(last) >= 3 else np.arange(t.size) >= t.size - 3
     with np.errstate(divide="ignore", invalid="ignore"):
         return {
             "slope": slope,
-            "geometric_rate": -rate,
-            "r2_power": 1 - rss_power / total,
-            "r2_geometric": 1 - rss_geometric / total,
             "aic_gain": t.size * np.log(rss_geometric / rss_power),
             "last_slope": _line(np.log(t[last]), y[..., last])[0],
         }
@@ -75,21 +70,20 @@ def _line(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def tuning(epochs: np.ndarray, begin: int, train_loss: np.ndarray, test_loss: np.ndarray) -> tuple[Arrays, Arrays]:
     """Fit laws to the losses (B, E) of stage III, after ``begin`` = T2, and return ``values, coords``.
 
-    ``tuning_train_loss`` and ``tuning_test_loss`` over ``tuning``, the steps since T2; for both (``test_...`` for the
-    latter) the values of :func:`decay`, fitted to the last two decades. For the training loss ``iterations_to`` over
-    ``eps``, its exponent ``time_exponent`` (T = eps^-b, eps <= 0.01) and ``time_aic_gain`` (positive: T(eps) is closer
-    to a power of 1/eps than to a multiple of log(1/eps)). Nothing at all if stage III has no steps.
+    ``tuning_train_loss`` and ``tuning_test_loss`` over ``tuning``, the steps since T2; for the training loss the values
+    of :func:`decay`, fitted to the last two decades, for the other the last slope. For the training loss
+    ``iterations_to`` over ``eps``, its exponent ``time_exponent`` (T = eps^-b, eps <= 0.01) and ``time_aic_gain``
+    (positive: T(eps) is closer to a power of 1/eps than to a multiple of log(1/eps)). Nothing without stage III.
     """
     inside = epochs > begin
     if not inside.any():
         return {}, {}
     t = (epochs - begin)[inside]
-    values: Arrays = {}
     window = t >= t[-1] / 100
-    for prefix, loss in (("", train_loss[:, inside]), ("test_", test_loss[:, inside])):
-        values[f"tuning_{prefix or 'train_'}loss"] = loss
-        values |= {prefix + name: value for name, value in decay(t[window], loss[:, window]).items()}
-    passage = first_passage(t, train_loss[:, inside], LEVELS)
+    train_loss, test_loss = train_loss[:, inside], test_loss[:, inside]
+    values = {"tuning_train_loss": train_loss, "tuning_test_loss": test_loss, **decay(t[window], train_loss[:, window])}
+    values["test_last_slope"] = decay(t[window], test_loss[:, window])["last_slope"]
+    passage = first_passage(t, train_loss, LEVELS)
     laws = np.array([_laws_of_time(row) for row in passage])
     values |= {"iterations_to": passage, "time_exponent": laws[:, 0], "time_aic_gain": laws[:, 1]}
     return values, {"tuning": t, "eps": LEVELS}
@@ -110,32 +104,13 @@ def _laws_of_time(passage: np.ndarray) -> tuple[float, float]:
     return float(exponent), float(len(t) * np.log(rss_linear / rss_power))
 
 
-def stage_lengths(
-    epochs: np.ndarray, ends: tuple[int, int, int], out: Arrays, levels: tuple[float, float, float]
-) -> tuple[Arrays, dict[str, str]]:
-    """Return how long stages I and II take until they have done what they are for, and what that means.
-
-    NaN where they do not get there; ``..._reached`` has the truth of it. ``levels``: of the specialisation gap, the
-    test loss and p(v_n, v_n).
-    """
-    gap, loss, attention = levels
+def stage_lengths(epochs: np.ndarray, ends: tuple[int, int, int], out: Arrays, gap: float, attention: float) -> Arrays:
+    """Return whether stage I gets to a specialisation gap, and when stage II gets to p(v_n, v_n), NaN where not."""
     first, second = epochs <= ends[0], (epochs >= ends[0]) & (epochs <= ends[1])
-    begun = out["train_loss"][:, epochs == ends[0]]
-    passages = {
-        "steps_to_gap": (first, out["gap"] >= gap, f"stage I: specialisation gap of {gap:g}"),
-        "steps_to_loss": (first, out["test_loss"] <= loss, f"stage I: test loss of {loss:g}"),
-        "steps_to_attention": (
-            second,
-            out["self_attention"] >= attention,
-            f"stage II: $p(v_n, v_n)$ of {attention:g}",
-        ),
-        "steps_to_quarter": (second, out["train_loss"] <= begun / 4, "stage II: a quarter of the training loss"),
+    done = out["self_attention"][:, second] >= attention
+    reached = np.any(done, axis=1)
+    return {
+        "steps_to_gap_reached": np.any(out["gap"][:, first] >= gap, axis=1),
+        "steps_to_attention": np.where(reached, (epochs[second] - ends[0])[np.argmax(done, axis=1)], np.nan),
+        "steps_to_attention_reached": reached,
     }
-    values: Arrays = {}
-    for name, (inside, done, _) in passages.items():
-        steps = epochs[inside] - (0 if inside is first else ends[0])
-        hit = done[:, inside]
-        reached = np.any(hit, axis=1)
-        values[name] = np.where(reached, steps[np.argmax(hit, axis=1)], np.nan)
-        values[f"{name}_reached"] = reached
-    return values, {name: text for name, (*_, text) in passages.items()}

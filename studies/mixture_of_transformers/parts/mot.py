@@ -20,9 +20,8 @@ from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.models import patches
 from moestat.status import Status
 from studies.mixture_of_transformers.parts import decay
-from studies.mixture_of_transformers.parts.model import Mixture
+from studies.mixture_of_transformers.parts.model import Mixture, MultiHead
 from studies.mixture_of_transformers.parts.mot_measures import OVER_EPOCHS, STAGES, TOKENS, Sample, View, measure
-from studies.mixture_of_transformers.parts.multi_head import MultiHead
 from studies.mixture_of_transformers.parts.staged_training import Schedule, StepRule, train
 
 VERSION = 1
@@ -67,7 +66,6 @@ class Settings(SettingsModel):
     perturbation_scale: float = Field(1.0, gt=0, description="ours: r is uniform on [0, this]")
     records_per_decade: int = Field(12, ge=2, description="log-spaced steps of each stage at which all is measured")
     gap_level: float = Field(1.0, gt=0, description="ours: mean specialisation gap that ends stage I")
-    loss_level: float = Field(0.1, gt=0, description="ours: test loss that ends stage I by another rule")
     attention_level: float = Field(0.4, gt=0, lt=1, description="ours: p(v_n, v_n) that ends stage II")
     expert_slots: int = Field(8, ge=1, description="length of the dimension `expert`, padded with NaN beyond M")
 
@@ -208,10 +206,9 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     """Train a model and measure loss, specialisation, routing and attention along the way.
 
     Over ``epoch`` (steps taken): the variables of ``OVER_EPOCHS``; ``attention`` by ``query`` and ``key``;
-    ``on_labels`` <W, v_n>, ``on_centres`` <W, c_n> and ``dispatch`` by ``expert`` and ``class``, padded with NaN to
-    ``expert_slots``. Over ``stage`` ("start", "I", "II", "III": at its end): ``after_...`` of the same. Over ``tuning``
-    (steps of stage III), with laws fitted to it: see ``decay.tuning``. Per replicate: lengths of the stages,
-    see ``decay.stage_lengths``.
+    ``on_labels`` <W, v_n> by ``expert`` and ``class``, padded with NaN to ``expert_slots``. Over ``stage`` ("start",
+    "I", "II", "III": at its end): ``after_...`` of the same. Over ``tuning`` (steps of stage III), with laws fitted to
+    it: see ``decay.tuning``. Per replicate: lengths of the stages, see ``decay.stage_lengths``.
     """
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)
@@ -229,9 +226,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     }
     dims: dict[str, tuple[str, ...]] = {}
     at_stage = [s.recorded.index(t) for t in (0, *s.ends)]
-    shapes = dict.fromkeys(("dispatch", "on_labels", "on_centres"), ("expert", "class")) | {
-        "attention": ("query", "key")
-    }
+    shapes = {"on_labels": ("expert", "class"), "attention": ("query", "key")}
     for name, recorded in out.items():
         own = shapes.get(name, ())
         padding = [(0, 0), (0, 0), *((0, s.expert_slots - recorded.shape[2] if dim == "expert" else 0) for dim in own)]
@@ -239,8 +234,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         values[f"after_{name}"] = values[name][:, at_stage]
         dims |= {name: ("epoch", *own), f"after_{name}": ("stage", *own)}
     of_tuning, steps = decay.tuning(epochs, s.ends[1], out["train_loss"], out["test_loss"])
-    levels = s.gap_level, s.loss_level, s.attention_level
-    lengths, what = decay.stage_lengths(epochs, s.ends, out, levels)
+    lengths = decay.stage_lengths(epochs, s.ends, out, s.gap_level, s.attention_level)
     about = {f"{prefix}{name}": text for name, text in OVER_EPOCHS.items() for prefix in ("", "after_")}
     return assemble(
         replicates,
@@ -255,5 +249,5 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
             "class": np.arange(s.classes),
             **steps,
         },
-        attrs={name: {"long_name": text} for name, text in (about | what).items()},
+        attrs={name: {"long_name": text} for name, text in about.items()},
     )

@@ -19,8 +19,8 @@ from moestat.experiment import SettingsModel
 from moestat.models import patches
 from moestat.models.logistic import logistic_slope, softmax
 from moestat.replicates import Row, Streams, each, steps
-from studies.mixture_of_transformers.parts import specialisation
 from studies.mixture_of_transformers.parts.model import Mixture, attend, attention_gradient, pool
+from studies.mixture_of_transformers.parts.mot_measures import expert_class
 from studies.mixture_of_transformers.parts.staged_training import Schedule, train
 
 VERSION = 1
@@ -50,9 +50,7 @@ OVER_STATES = {
     "other_growth": "largest expected growth of another nu' W_KQ mu, mean over experts",
     "other_pair": "largest expected growth or fall of another nu' W_KQ mu, mean over experts",
     "centre_pair": "expected growth or fall of c_n' W_KQ c_n, mean of sizes over experts",
-    "centre_pair_largest": "share of experts with c_n' W_KQ c_n as the other pair that changes most",
     "label_centre_pair": "expected growth or fall of v_n' W_KQ c_n, mean of sizes over experts",
-    "label_centre_one": "that by the samples of one label alone, mean of sizes over labels and experts",
     "distractor_growth": "largest expected growth of a nu' W_KQ v_n', n' another class, mean over experts",
     "distractor_query": "largest expected growth or fall of a nu' W_KQ v_n', n' another class, mean over experts",
 }
@@ -180,19 +178,16 @@ def measure(
     slope = share * logistic_slope(y[:, None] * f) * y[:, None] / len(y)
     of_weights = np.einsum("nm,mnd->md", slope, pooled)
     on_labels = of_weights @ world.labels.T
-    own = specialisation.expert_class(weights @ world.labels.T)
+    own = expert_class(weights @ world.labels.T)
     others = np.delete(on_labels.reshape(-1), rows * classes + own).reshape(len(rows), -1)
     lead = others.mean(axis=1) - on_labels[rows, own]  # a step is against the gradient
     length = np.linalg.norm(of_weights, axis=1)
 
     signals = np.concatenate([world.labels, world.centres])
     grown = np.empty((len(rows), len(signals), len(signals)))  # keys before queries
-    by_label = np.empty((len(rows), 2))
     for m, p in enumerate(attention):
         by_output = (slope[:, m, None] * (x @ weights[m]))[:, None, :] * np.ones_like(p)
         grown[m] = -signals @ attention_gradient(x, p, by_output) @ signals.T
-        of_samples = _pair_growth(x, p, by_output, world.labels[own[m]], world.centres[own[m]])
-        by_label[m] = of_samples[y > 0].sum(), of_samples[y < 0].sum()
     own_pair = grown[rows, own, own].copy()
     grown[rows, own, own] = 0.0  # what is left of a growth is at least 0: there is always a pair that does not grow
     other_pair = np.abs(grown).max(axis=(1, 2))
@@ -214,21 +209,10 @@ def measure(
         "other_growth": np.mean(grown.max(axis=(1, 2))),
         "other_pair": np.mean(other_pair),
         "centre_pair": np.mean(centre_pair),
-        "centre_pair_largest": np.mean(centre_pair == other_pair),
         "label_centre_pair": np.mean(np.abs(grown[rows, own, classes + own])),
-        "label_centre_one": np.mean(np.abs(by_label)),
         "distractor_growth": np.mean(of_distractors.max(axis=(1, 2))),
         "distractor_query": np.mean(np.abs(of_distractors).max(axis=(1, 2))),
     }
-
-
-def _pair_growth(
-    x: np.ndarray, attention: np.ndarray, by_output: np.ndarray, key: np.ndarray, query: np.ndarray
-) -> np.ndarray:
-    """Return what every sample adds to the growth of ``key' KQ query``, (n,); the sum is that of eq. (14)."""
-    mean = (attention * by_output).sum(axis=2, keepdims=True)
-    moved = np.einsum("nlh,nh->nl", attention * (by_output - mean), x @ key)
-    return -(moved * (x @ query)).sum(axis=1)
 
 
 @each(
@@ -260,7 +244,7 @@ def run(s: Settings, streams: Streams) -> Row:
         early.extend((model.weights[0].copy(), model.theta[0].copy()))
 
     train(model, training.y[None], schedule, noise, look, (s.early,))
-    own = specialisation.expert_class(weights @ directions.labels.T)
+    own = expert_class(weights @ directions.labels.T)
     promised = weights + np.sqrt(s.start_scale) * directions.labels[own]
     places = [(weights, idle), (early[0], early[1]), (model.weights[0], model.theta[0])]
     states = [measure(judged, w, kq, theta, routed(judged, theta)) for w, theta in places]

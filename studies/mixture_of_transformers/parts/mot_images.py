@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from moestat.experiment import Cell
 from moestat.replicates import Streams
-from studies.mixture_of_transformers.parts import image_data, image_files, image_patches
+from studies.mixture_of_transformers.parts import images
 from studies.mixture_of_transformers.parts.mot_real import MixtureSettings, Problem, generator, measure
 
 VERSION = 1
@@ -21,8 +21,8 @@ class Settings(MixtureSettings):
     """Settings of a cell."""
 
     patch: int = Field(4, ge=1, description="side of a patch in pixels; must divide height and width")
-    foreign: float = Field(image_patches.FOREIGN, ge=0, le=1, description="share of patches of another class")
-    corrupted: float = Field(image_patches.NOISE, ge=0, le=1, description="share of patches that are Gaussian noise")
+    foreign: float = Field(images.FOREIGN, ge=0, le=1, description="share of patches of another class")
+    corrupted: float = Field(images.NOISE, ge=0, le=1, description="share of patches that are Gaussian noise")
     flips_and_crops: bool = Field(
         False, description="whether training images are flipped and cropped at random, as the paper does for CIFAR-10"
     )
@@ -43,7 +43,7 @@ class Settings(MixtureSettings):
 
 def read_data(settings: Mapping[str, Any]) -> None:
     """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
-    image_files.load(settings["data"])
+    images.load(settings["data"])
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
@@ -53,33 +53,31 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
 def problem(settings: Settings, streams: Streams) -> Problem:
     """Return the patches of a replicate, and how its models read them."""
-    from studies.mixture_of_transformers.parts.encoder import vision_transformer
+    from studies.mixture_of_transformers.parts.mixture_of_transformers import vision_transformer
 
     identity: dict[str, Any] = {"data": settings.data_sha256 or "digits"}
-    images = image_files.load(settings.data) if settings.data else image_data.digits(streams("split", **identity))
+    found = images.load(settings.data) if settings.data else images.digits(streams("split", **identity))
     sizes = {"train": settings.train, "test": settings.test}
     if settings.train or settings.test:
-        images = images.sample(settings.train, settings.test, streams("sample", **identity, **sizes))
-    images = images.standardised()
+        found = found.sample(settings.train, settings.test, streams("sample", **identity, **sizes))
+    found = found.standardised()
     shares = {"foreign": settings.foreign, "noise": settings.corrupted}
     rng = streams("corruption", **identity, **sizes, **shares, patch=settings.patch)
     train, test = (
-        image_patches.corrupt(image_patches.patches(pixels, settings.patch), label, rng, **shares)
-        for pixels, label in ((images.train, images.train_class), (images.test, images.test_class))
+        images.corrupt(images.patches(pixels, settings.patch), label, rng, **shares)
+        for pixels, label in ((found.train, found.train_class), (found.test, found.test_class))
     )
     augment = None
     if settings.flips_and_crops:
-        moves = {"size": settings.patch, "height": images.train.shape[1]}
-        augment = functools.partial(
-            image_patches.flip_and_crop, **moves, generator=generator(streams("flips and crops"))
-        )
+        moves = {"size": settings.patch, "height": found.train.shape[1]}
+        augment = functools.partial(images.flip_and_crop, **moves, generator=generator(streams("flips and crops")))
     length, features = train.shape[1:]
     return Problem(
         inputs=(train, test),
-        target=(images.train_class, images.test_class),
-        outputs=len(images.classes),
-        group=images.test_class,
-        groups=images.classes,
+        target=(found.train_class, found.test_class),
+        outputs=len(found.classes),
+        group=found.test_class,
+        groups=found.classes,
         encoder=functools.partial(vision_transformer, length, features),
         reads=settings.router,
         features=features,

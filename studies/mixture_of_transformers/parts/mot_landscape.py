@@ -18,8 +18,7 @@ from moestat.experiment import SettingsModel
 from moestat.models import patches
 from moestat.models.logistic import logistic_loss, logistic_slope
 from moestat.replicates import Row, Streams, each, steps
-from studies.mixture_of_transformers.parts.model import Mixture, attend, attention_gradient, pool
-from studies.mixture_of_transformers.parts.multi_head import MultiHead
+from studies.mixture_of_transformers.parts.model import Mixture, MultiHead, attend, attention_gradient, pool
 from studies.mixture_of_transformers.parts.staged_training import Schedule, train
 
 VERSION = 1

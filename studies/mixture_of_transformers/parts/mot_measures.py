@@ -1,4 +1,8 @@
-"""What is measured of a mixture of transformers, or of a rival, at one step of its training."""
+"""What is measured of a mixture of transformers, or of a rival, at one step of its training.
+
+Definition 2 of the paper: the class of expert i is ``n_i* = argmax_n <W_i, v_n>``, and the experts of class n are
+``M_n = {i : n_i* = n}``.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from moestat import arrays
-from moestat.arrays import Array
+from moestat.arrays import Array, namespace
 from moestat.losses import routing
 from moestat.models.logistic import logistic_loss
-from studies.mixture_of_transformers.parts import specialisation
-from studies.mixture_of_transformers.parts.model import Mixture, attend, of_own
-from studies.mixture_of_transformers.parts.multi_head import MultiHead
+from studies.mixture_of_transformers.parts.model import Mixture, MultiHead, attend, of_own
 
 OVER_EPOCHS = {
     "train_loss": "mean logistic loss of the experts on the training sample",
     "test_loss": "mean logistic loss of the experts on the test sample",
-    "train_error": "error on the training sample",
     "test_error": "error on the test sample",
     "gap": "largest minus next largest <W, v_n>, mean over experts",
-    "gap_used": "largest minus next largest <W, v_n>, mean over samples",
     "covered": "classes with an expert (Definition 2)",
-    "covered_used": "classes that have an expert with test samples",
     "all_covered": "whether every class has an expert",
     "matched": "share of test samples at an expert of their class (Definition 2)",
     "purity": "share of test samples of the commonest class at their expert",
-    "entropy": "dispatch entropy (nats)",
     "sign_purity": "share of test samples of the commonest label at their expert",
     "unequal": "distance of the noisy routing of a class from 1/|M_n| on its experts",
-    "experts_used": "experts with at least one test sample",
     "own_signal": "<W, v_n> for the sample's class at its expert, mean over samples",
     "other_signal": "largest <W, v> for another class at the sample's expert, mean over samples",
     "centre_signal": "|<W, c_n>| for the sample's class at its expert, mean over samples",
@@ -124,16 +121,15 @@ def measure(train: View, test: View, labels: Array, centres: Array, noise: Array
 
     ``labels``, ``centres`` (B, N, d): v_n and c_n; ``noise`` (B, M, n): a draw of the perturbation for the test sample.
 
-    Beside :data:`OVER_EPOCHS`: ``dispatch``, ``on_labels`` and ``on_centres`` (B, M, N), and ``attention`` (B,
-    4, 4), query before key. What a model does not have is NaN.
+    Beside :data:`OVER_EPOCHS`: ``on_labels`` (B, M, N), and ``attention`` (B, 4, 4), query before key. What a model
+    does not have is NaN.
     """
     xp = arrays.namespace(labels, centres)
     out: dict[str, Array] = {}
     for name, view in (("train", train), ("test", test)):
         margin = view.sample.y * view.forward()
         out[f"{name}_loss"] = xp.mean(logistic_loss(margin), axis=-1)
-        # a margin of 0 has no sign: half an error
-        out[f"{name}_error"] = xp.mean((1 - xp.sign(margin)) / 2, axis=-1)
+    out["test_error"] = xp.mean((1 - xp.sign(margin)) / 2, axis=-1)  # a margin of 0 has no sign: half an error
     own = test.own
     if isinstance(own, Mixture):
         out |= _of_mixture(own, test.sample, labels, centres, noise)
@@ -142,8 +138,7 @@ def measure(train: View, test: View, labels: Array, centres: Array, noise: Array
     batch, classes = labels.shape[:2]
     experts = own.weights.shape[1] if isinstance(own, Mixture) else 1
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(OVER_EPOCHS, (batch,))
-    shapes |= dict.fromkeys(("dispatch", "on_labels", "on_centres"), (batch, experts, classes))
-    shapes["attention"] = (batch, len(TOKENS), len(TOKENS))
+    shapes |= {"on_labels": (batch, experts, classes), "attention": (batch, len(TOKENS), len(TOKENS))}
     measured = {name: arrays.to_numpy(value) for name, value in out.items()}
     return {name: measured.get(name, np.full(shape, np.nan)) for name, shape in shapes.items()}
 
@@ -151,37 +146,27 @@ def measure(train: View, test: View, labels: Array, centres: Array, noise: Array
 def _of_mixture(own: Mixture, sample: Sample, labels: Array, centres: Array, noise: Array | None) -> dict[str, Array]:
     xp = arrays.namespace(labels)
     experts, classes = own.weights.shape[1], labels.shape[1]
-    on_labels = specialisation.projections(own.weights, labels)
-    on_centres = specialisation.projections(own.weights, centres)
+    on_labels = xp.matmul(own.weights, xp.matrix_transpose(labels))
+    on_centres = xp.matmul(own.weights, xp.matrix_transpose(centres))
     expert, n = own.expert, sample.y.shape[1]
     sent = routing.counts(expert, sample.cluster, experts, classes)
     by_sign = routing.counts(expert, xp.astype(sample.y > 0, xp.int64), experts, 2)
-    load = routing.load(sent)
     if noise is not None:
         noisy = xp.argmax(own.scores() + noise, axis=1)
         explored = routing.counts(noisy, sample.cluster, experts, classes)
     else:
         explored = sent
-    mine = specialisation.members(on_labels)
-    in_use = xp.astype(xp.sum(sent, axis=-1, keepdims=True) > 0, xp.float64)
-    gaps = specialisation.gap(on_labels)
     share = sent / n
-    covered = specialisation.covered(on_labels)
+    classes_covered = covered(on_labels)
     return {
-        "dispatch": share,
         "on_labels": on_labels,
-        "on_centres": on_centres,
-        "gap": xp.mean(gaps, axis=-1),
-        "gap_used": xp.sum(gaps * load, axis=-1),
-        "covered": covered,
-        "covered_used": xp.sum(xp.max(mine * in_use, axis=-2), axis=-1),
-        "all_covered": xp.astype(covered == classes, xp.float64),
-        "matched": specialisation.matched(on_labels, sent),
+        "gap": xp.mean(gap(on_labels), axis=-1),
+        "covered": classes_covered,
+        "all_covered": xp.astype(classes_covered == classes, xp.float64),
+        "matched": matched(on_labels, sent),
         "purity": routing.purity(sent),
         "sign_purity": routing.purity(by_sign),
-        "entropy": routing.dispatch_entropy(sent),
-        "unequal": specialisation.distance_from_equal(on_labels, explored),
-        "experts_used": routing.experts_used(sent),
+        "unequal": distance_from_equal(on_labels, explored),
         "own_signal": xp.sum(share * on_labels, axis=(-2, -1)),
         "other_signal": xp.sum(share * _largest_other(on_labels), axis=(-2, -1)),
         "centre_signal": xp.sum(share * xp.abs(on_centres), axis=(-2, -1)),
@@ -202,7 +187,7 @@ def _of_attention(view: View, out: dict[str, Array]) -> dict[str, Array]:
     scores, cluster = view.attention_scores(), view.sample.cluster
     if isinstance(view.own, Mixture):
         batch, experts, classes = out["on_labels"].shape
-        mine = xp.reshape(specialisation.members(out["on_labels"]), (-1,))
+        mine = xp.reshape(members(out["on_labels"]), (-1,))
         member = xp.arange(batch, dtype=view.own.expert.dtype)[:, None]
         row = ((member * experts + view.own.expert) * classes) + cluster
         weight = xp.reshape(xp.take(mine, xp.reshape(row, (-1,))), cluster.shape)
@@ -221,3 +206,51 @@ def _of_attention(view: View, out: dict[str, Array]) -> dict[str, Array]:
 
 STAGES = ("start", "I", "II", "III")
 """Labels of the dimension ``stage``: before the first step, and the ends of the three stages."""
+
+
+def expert_class(on_labels: Array) -> Array:
+    """Return n_i* of every expert, (..., M), from <W_i, v_n> (..., M, N)."""
+    return namespace(on_labels).argmax(on_labels, axis=-1)
+
+
+def gap(on_labels: Array) -> Array:
+    """Return <W_i, v_{n_i*}> minus the next largest <W_i, v_n>, (..., M): the specialisation gap of Prop. 1."""
+    ordered = namespace(on_labels).sort(on_labels, axis=-1)
+    return ordered[..., -1] - ordered[..., -2]
+
+
+def members(on_labels: Array) -> Array:
+    """Return whether expert i belongs to M_n, (..., M, N), as 0.0 or 1.0."""
+    xp = namespace(on_labels)
+    classes = xp.arange(on_labels.shape[-1])
+    return xp.astype(expert_class(on_labels)[..., None] == xp.astype(classes, xp.int64), xp.float64)
+
+
+def covered(on_labels: Array) -> Array:
+    """Return how many classes have an expert, (...): Lemma 8 asks for all."""
+    xp = namespace(on_labels)
+    return xp.sum(xp.max(members(on_labels), axis=-2), axis=-1)
+
+
+def matched(on_labels: Array, counts: Array) -> Array:
+    """Return the share of samples whose expert has their class, (...), from counts (..., M, N)."""
+    xp = namespace(on_labels, counts)
+    return xp.sum(members(on_labels) * counts, axis=(-2, -1)) / xp.sum(counts, axis=(-2, -1))
+
+
+def distance_from_equal(on_labels: Array, counts: Array) -> Array:
+    """Return how far the routing of a class is from "each expert of M_n with probability 1 / |M_n|" (Prop. 1).
+
+    The total variation distance, averaged over classes; a class without an expert counts as 1.
+
+    ``on_labels`` (..., M, N): <W_i, v_n>; ``counts`` (..., M, N): samples of each class at each expert.
+    """
+    xp = namespace(on_labels, counts)
+    mine = members(on_labels)
+    size = xp.sum(mine, axis=-2, keepdims=True)
+    equal = mine / xp.where(size > 0, size, xp.ones_like(size))
+    total = xp.sum(counts, axis=-2, keepdims=True)
+    share = counts / xp.where(total > 0, total, xp.ones_like(total))
+    distance = xp.sum(xp.abs(share - equal), axis=-2) / 2
+    distance = xp.where(size[..., 0, :] > 0, distance, xp.ones_like(distance))
+    return xp.mean(distance, axis=-1)

@@ -26,8 +26,7 @@ from moestat.threads import one_thread
 if TYPE_CHECKING:
     import torch
 
-    from studies.mixture_of_transformers.parts.encoder import Encoder, Shape
-    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model, Reads
+    from studies.mixture_of_transformers.parts.mixture_of_transformers import Encoder, Model, Reads, Shape
 
 
 class MixtureSettings(SettingsModel):
@@ -175,8 +174,7 @@ def start(settings: MixtureSettings, streams: Streams, posed: Problem) -> Model:
     """Return the model of an arm at its start."""
     import torch
 
-    from studies.mixture_of_transformers.parts.encoder import Shape
-    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model, SampleRouter
+    from studies.mixture_of_transformers.parts.mixture_of_transformers import Model, SampleRouter, Shape
 
     experts = 1 if settings.model in ("transformer", "linear") else settings.experts
     sizes = {name: getattr(settings, name) for name in ("width", "depth", "heads", "hidden")}

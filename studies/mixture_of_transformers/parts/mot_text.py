@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +17,6 @@ from moestat.replicates import Streams
 from moestat.training import reviews
 from moestat.training.labelled_text import LabelledText, holdout, read_csv
 from studies.mixture_of_transformers.parts.mot_real import MixtureSettings, Problem, measure
-from studies.mixture_of_transformers.parts.text_ids import WordIds, mean_counts
 
 VERSION = 1
 
@@ -55,7 +56,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
 def problem(settings: Settings, streams: Streams) -> Problem:
     """Return the ids of a replicate's texts, and how its models read them."""
-    from studies.mixture_of_transformers.parts.encoder import text_transformer
+    from studies.mixture_of_transformers.parts.mixture_of_transformers import text_transformer
 
     training, test, group, groups = _texts(settings, streams)
     ids = WordIds(training.texts, size=settings.vocabulary)
@@ -97,3 +98,42 @@ def _texts(settings: Settings, streams: Streams) -> tuple[LabelledText, Labelled
         return training, test, test.target, whole.classes
     edges = np.quantile(test.target, [0.2, 0.4, 0.6, 0.8])
     return training, test, np.searchsorted(edges, test.target), FIFTHS
+
+
+PAD = 0  # stands after the end of a text
+UNKNOWN = 1  # a word that the vocabulary does not hold
+_WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+
+
+def words(text: str) -> list[str]:
+    """Split a text into lower-case words and single signs: ``"Don't!"`` gives ``["don't", "!"]``."""
+    return _WORD.findall(text.lower())
+
+
+class WordIds:
+    """Word ids from 2 on, the most frequent words first (ties in alphabetical order).
+
+    ``texts``: texts that the vocabulary is made from; the training texts alone, so that nothing of the test leaks.
+    ``size``: largest number of ids, padding and the unknown word included.
+    """
+
+    def __init__(self, texts: Iterable[str], *, size: int = 10_000) -> None:
+        counts = Counter(word for text in texts for word in words(text))
+        ranked = sorted(counts, key=lambda word: (-counts[word], word))[: max(size - 2, 0)]
+        self.ids = {word: number for number, word in enumerate(ranked, 2)}
+        self.size = len(self.ids) + 2
+
+    def __call__(self, texts: Sequence[str], length: int) -> np.ndarray:
+        """Return ids (n, length), int64; longer texts are cut."""
+        out = np.full((len(texts), length), PAD, dtype=np.int64)
+        for row, text in zip(out, texts, strict=True):
+            found = [self.ids.get(word, UNKNOWN) for word in words(text)[:length]]
+            row[: len(found)] = found
+        return out
+
+
+def mean_counts(ids: np.ndarray, size: int) -> np.ndarray:
+    """Return how often every id occurs in a text on average, (size,); 0 for the padding."""
+    counts = np.bincount(ids.ravel(), minlength=size).astype(float)
+    counts[PAD] = 0.0
+    return counts / len(ids)

@@ -16,8 +16,7 @@ import numpy as np
 from moestat.arrays import Array, namespace
 from moestat.fit import kernel
 from moestat.models.logistic import logistic_slope
-from studies.mixture_of_transformers.parts.model import Mixture
-from studies.mixture_of_transformers.parts.multi_head import MultiHead
+from studies.mixture_of_transformers.parts.model import Mixture, MultiHead
 
 LEAST = 1e-200
 """Samples with a smaller slope than this are left out of a gradient: their products would be denormal numbers."""

@@ -17,8 +17,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from studies.mixture_of_transformers.parts.encoder import ATTENTION, QUERY_KEY
-from studies.mixture_of_transformers.parts.mixture_of_transformers import Model
+from studies.mixture_of_transformers.parts.mixture_of_transformers import ATTENTION, QUERY_KEY, Model
 
 Schedule = Literal["staged", "joint"]
 Second = Literal["attention", "query_key"]

@@ -17,12 +17,11 @@ from moestat.status import Status
 from studies.task_routing.parts import knowledge_sources
 from studies.task_routing.parts.construction import parity
 from studies.task_routing.parts.construction.arcs import find_star, in_words
-from studies.task_routing.parts.construction.build import build
 from studies.task_routing.parts.construction.check import Check, check
-from studies.task_routing.parts.construction.inputs import inputs
+from studies.task_routing.parts.construction.content import inputs
 from studies.task_routing.parts.construction.isolated import Isolated, build_tables, isolate
 from studies.task_routing.parts.construction.memoriser import wrong_peaks
-from studies.task_routing.parts.construction.model import Construction, Repairs, cast
+from studies.task_routing.parts.construction.model import Construction, Repairs, build, cast
 from studies.task_routing.parts.knowledge import Knowledge
 from studies.task_routing.parts.knowledge_sources import KnowledgeSettings
 from studies.task_routing.parts.knowledge_sources import read_data as read_data
@@ -113,7 +112,7 @@ def run(s: Settings, streams: Streams) -> Row:
     return facts | sizes | {"collision": collision} | counts | _outcome(knowledge, facts, s.repairs)
 
 
-OWN = ("rank", "head_rank", "rank_bound", "router_error", "inseparable", "fit_error")
+OWN = ("rank", "head_rank", "router_error", "fit_error")
 """What not all weights have."""
 
 
@@ -125,15 +124,10 @@ def _sizes(knowledge: Knowledge, widths: np.ndarray, coordinates: int, facts: di
     per_complexity = widths / np.array([task.complexity for task in knowledge.tasks])
     star = in_words(find_star(knowledge.prefixes), knowledge)
     return {
-        "tokens": len(knowledge.vocabulary),
-        "templates": len(knowledge.templates),
-        "longest": longest,
         "patterns": patterns,
         "prefixes": len(inputs(knowledge)),
-        "rank_excess": facts["head_rank"] - facts["rank_bound"],
         "dependent": patterns - facts["rank"],
         "dimension_ratio": coordinates / (2 * block),
-        "width": int(widths.max()),
         "width_ratio": float(np.max(widths / bounds)),
         "complexity_ratio": float(per_complexity.max()),
         "complexity_ratio_least": float(per_complexity.min()),
@@ -152,18 +146,12 @@ def _findings(found: Check, knowledge: Knowledge, theorem: str) -> dict[str, Any
     # a circuit says what the model says after every prefix of its task, also where that is not the only one
     wrong = (misrouted & single) | found.differs | found.low_mass
     counts = {
-        "whole": found.whole,
         "ambiguous": ~single,
         "misrouted": misrouted & single,
-        "misrouted_ambiguous": misrouted & ~single,
-        "misrouted_whole": misrouted & single & found.whole,
         "misrouted_told": misrouted & told,
         "low_mass": found.low_mass,
-        "low_mass_ambiguous": found.low_mass & ~single,
         "low_mass_told": found.low_mass & told,
         "untold": ~told,
-        "circuit_differs": found.differs,
-        "circuit_differs_ambiguous": found.differs & ~single,
         "circuit_differs_whole": found.differs & found.whole,
         "failing": wrong,
     }
@@ -174,7 +162,6 @@ def _findings(found: Check, knowledge: Knowledge, theorem: str) -> dict[str, Any
         "failing_share": float(wrong.mean()),
         "worst_mass": float(found.mass[~found.whole].min()),
         "circuit_distance": float(found.distance.max()),
-        "most_active": int(found.active[single].max(initial=0)),
         **{name: found.first(rows, knowledge, theorem) for name, rows in named.items()},
     }
 

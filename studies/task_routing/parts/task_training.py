@@ -19,10 +19,9 @@ from moestat.losses import routing
 from moestat.replicates import Row, Streams, each
 from moestat.status import Status
 from moestat.threads import one_thread
-from studies.task_routing.parts.knowledge import Knowledge
+from studies.task_routing.parts.knowledge import END, Knowledge
 from studies.task_routing.parts.knowledge_sources import KnowledgeSettings
 from studies.task_routing.parts.knowledge_sources import read_data as read_data
-from studies.task_routing.parts.template import END
 
 VERSION = 1
 
@@ -65,12 +64,11 @@ class Settings(KnowledgeSettings):
 
 
 @each(
-    dims={"routing": ("task", "expert"), "curve": ("epoch",), "accuracy_by_cut": ("cut",)},
+    dims={"routing": ("task", "expert"), "accuracy_by_cut": ("cut",)},
     coords=lambda s: {
         "cut": CUTS,
         "task": np.arange(1, s.tasks + 1),
         "expert": np.arange(1, s.experts + 1),
-        "epoch": np.arange(1, s.epochs + 1),
     },
 )
 def run(s: Settings, streams: Streams) -> Row:
@@ -82,16 +80,14 @@ def run(s: Settings, streams: Streams) -> Row:
     """
     require_torch()
     with one_thread():
-        from studies.task_routing.parts.transformer_training import experts_chosen
+        from studies.task_routing.parts.transformer import experts_chosen
 
         one = trained(s, streams)
         chosen = experts_chosen(one.model, one.knowledge.sentences, one.test_rows)
         return {
             **completed(one.model, one.knowledge, one.test_rows, s.completions, streams("cuts", **one.split)),
             **routed(chosen, one.knowledge, one.test_rows, s),
-            "curve": one.curve,
             "train_loss": float(one.curve[-1]),
-            "tokens": len(one.knowledge.vocabulary),
             "pairs": s.pairs,
             **one.ending,
         }
@@ -112,8 +108,8 @@ class Trained:
 
 def trained(s: Settings, streams: Streams) -> Trained:
     """Draw the dataset, the split and the initial weights of a replicate, and train its model."""
-    from studies.task_routing.parts import transformer_training as training
-    from studies.task_routing.parts.task_transformer import Shape, TaskTransformer
+    from studies.task_routing.parts import transformer as training
+    from studies.task_routing.parts.transformer import Shape, TaskTransformer
 
     knowledge = s.draw(streams("knowledge", **s.identity))
     split = {**s.identity, "split": s.split, "test_share": s.test_share}
@@ -156,7 +152,7 @@ def completed(
     model: Any, knowledge: Knowledge, rows: np.ndarray, count: int, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Cut ``count`` sentences at random, complete them, and return the shares that are sentences of the dataset."""
-    from studies.task_routing.parts import transformer_training as training
+    from studies.task_routing.parts import transformer as training
 
     sentences = knowledge.sentences
     chosen = rng.permutation(rows)[:count]

@@ -1,4 +1,3 @@
-import itertools
 import math
 from fractions import Fraction
 
@@ -6,10 +5,9 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models.competition import Competition
-from studies.compete_smoe.parts.bound_ratios import (
+from studies.compete_smoe.parts.competition_bound import (
     certainly_asleep,
     information,
     moves,
@@ -19,49 +17,6 @@ from studies.compete_smoe.parts.bound_ratios import (
 from studies.compete_smoe.parts.competition_designs import DESIGNS, true_mixture
 
 LINE = Competition(1, "linear", 1)
-
-
-def slow_density(atoms, x, y, active):
-    """p(y | x) of affine experts, by the formula: sort sizes, softmax over the winners, sum of normal densities."""
-    g = [sum(w * c for w, c in zip(atom[:-1], (*x, 1.0), strict=False)) for atom in atoms]
-    order = sorted(range(len(g)), key=lambda i: (-abs(g[i]), i))
-    winners = order[:active]
-    top = max(abs(g[i]) for i in winners)
-    total = sum(math.exp(abs(g[i]) - top) for i in winners)
-    out = 0.0
-    for i in winners:
-        v = atoms[i][-1]
-        normal = math.exp(-((y - g[i]) ** 2) / (2 * v)) / math.sqrt(2 * math.pi * v)
-        out += math.exp(abs(g[i]) - top) / total * normal
-    return out
-
-
-def test_an_expert_that_never_wins_by_exact_arithmetic():
-    """At all corners the three others are larger; sizes are affine without a sign change, so inside as well."""
-    model, truth = true_mixture("asleep")
-    weights = [[Fraction(str(w)) for w in row[:-1]] for row in truth.tolist()]
-    corners = list(itertools.product((-1, 1), repeat=2))
-
-    def at(w, x):
-        return w[0] * x[0] + w[1] * x[1] + w[2]
-
-    smallest = min(at(w, x) for w in weights[:3] for x in corners)
-    largest = max(abs(at(weights[3], x)) for x in corners)
-    assert smallest == Fraction("1.3") and largest == Fraction("0.7")
-    # the fourth expert may be anywhere below 1.3, far from where it was
-    other = truth.copy()
-    other[3] = [-0.6, -0.5, -0.15, 0.25]
-    assert max(abs(at([Fraction(str(v)) for v in other[3, :3]], x)) for x in corners) < smallest
-    moved = competition_losses(other, truth, model)["D"]
-    assert moved == pytest.approx(np.linalg.norm(other[3] - truth[3])) and moved > 1
-    x = np.random.default_rng(0).uniform(-1, 1, (4096, 2))
-    h, h2 = expected_hellinger(model, other, truth, x)
-    assert h == 0 and h2 == 0
-    # and by loops over random inputs and responses
-    rng = np.random.default_rng(1)
-    for _ in range(200):
-        x0, y0 = tuple(rng.uniform(-1, 1, 2)), rng.uniform(-2, 5)
-        assert slow_density(other.tolist(), x0, y0, 2) == slow_density(truth.tolist(), x0, y0, 2)
 
 
 def test_two_experts_that_tie_by_quadrature():

@@ -15,8 +15,7 @@ from moestat.models.gaussian import log_density
 from studies.compete_smoe.parts import competition_asleep as asleep
 from studies.compete_smoe.parts import competition_far as far
 from studies.compete_smoe.parts.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
-from studies.compete_smoe.parts.competition_errors import Routing, paired_with_truth
-from studies.compete_smoe.parts.competition_fisher import fisher_line, information
+from studies.compete_smoe.parts.competition_errors import Routing, fisher_line, information, paired_with_truth
 
 
 def test_starts_fit_the_family_and_are_never_the_truth():
@@ -183,11 +182,11 @@ def tried_far(replicates=(0, 1), **settings):
 def test_other_weights_of_one_expert_have_its_density_and_are_far(active):
     for expert in ("scaled", "network"):
         ds = tried_far(expert=expert, active=active)
-        assert np.all(ds["least_ratio"] == 0) and np.all(ds["gap"] < 1e-12) and np.all(ds["image_D"] > 1)
+        assert np.all(ds["least_ratio"] == 0) and np.all(ds["image_D"] > 1)
         assert np.all(ds["least_wins"] > 0.2) and np.all(ds["independence"] > 1e-3)
     for expert in ("affine", "tanh"):
         ds = tried_far(expert=expert, active=active)
-        assert np.all(ds["least_ratio"] > 0.01) and np.all(ds["gap"] > 0.1)
+        assert np.all(ds["least_ratio"] > 0.01)
     xr.testing.assert_identical(ds.sel(replicate=[1]), tried_far([1], expert="tanh", active=active))
 
 

@@ -9,9 +9,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from studies.compete_smoe.parts import decoders, routers  # noqa: E402
-from studies.compete_smoe.parts.expert_bank import ExpertBank  # noqa: E402
 from studies.compete_smoe.parts.smoe import (  # noqa: E402
     Competition,
+    ExpertBank,
     SMoE,
     load_balance,
     policy,

@@ -11,7 +11,7 @@ from moestat.experiment import Cell  # noqa: E402
 from moestat.training import corpus as corpora  # noqa: E402
 from moestat.training import lm_training  # noqa: E402
 from studies.compete_smoe.parts import compete_lm  # noqa: E402
-from studies.compete_smoe.parts.smoe_measures import routing, winners_route  # noqa: E402
+from studies.compete_smoe.parts.smoe_measures import routing  # noqa: E402
 
 STEPS, BATCH, LENGTH, HEADS, K = 8, 4, 16, 4, 2
 SETTINGS = {"blocks": 2, "width": 16, "length": LENGTH, "experts": 6, "batch": BATCH, "steps": STEPS, "every": STEPS}
@@ -118,9 +118,6 @@ def test_training_and_measures_are_those_of_the_plain_form(how):
     ids = torch.from_numpy(corpus.test[:257].astype(np.int64))
     data, seen = torch.cat([ids[:-1].view(16, 16), ids[1:].view(16, 16)[:, -1:]], dim=1), []
     assert nll(w, data)[0].item() == pytest.approx(lm_training.evaluate(model, corpus.test, 16, limit=256))
-    with winners_route(model):
-        won = lm_training.evaluate(model, corpus.test, 16, limit=256)
-    assert nll(w, data, list(layers), "competition")[0].item() == pytest.approx(won)
     forward(w, data[:, :-1], seen=seen)
     found = routing(model, corpus.test, 16, limit=256)
     for b, (own, mine, wins) in enumerate(seen):

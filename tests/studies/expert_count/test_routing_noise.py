@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from moestat.status import Status
 from studies.expert_count.parts import router_smoothness
-from studies.expert_count.parts.routing_noise import probabilities
+from studies.expert_count.parts.router_smoothness import probabilities
 
 scores = st.lists(st.floats(-1.5, 1.5), min_size=2, max_size=9).map(np.asarray)
 

@@ -7,7 +7,7 @@ from scipy import stats
 from moestat.experiment import Cell
 from studies.mixture_of_transformers.parts import mot_initialisation
 from studies.mixture_of_transformers.parts.decay import decay, first_passage, stage_lengths
-from studies.mixture_of_transformers.parts.mot_initialisation import enough_experts, near_tie, occupancy
+from studies.mixture_of_transformers.parts.mot_initialisation import near_tie, occupancy
 
 T = np.unique(np.round(np.geomspace(1, 10_000, 60)))
 
@@ -16,9 +16,6 @@ def test_power_laws_and_geometric_laws_are_recovered():
     found = decay(T, np.stack([3.0 * T**-0.8, 0.5 * np.exp(-0.01 * T)]))
     np.testing.assert_allclose(found["slope"][0], -0.8)
     np.testing.assert_allclose(found["last_slope"][0], -0.8)
-    np.testing.assert_allclose(found["geometric_rate"][1], 0.01)
-    assert found["r2_power"][0] == pytest.approx(1) and found["r2_geometric"][1] == pytest.approx(1)
-    assert found["r2_geometric"][0] < 0.8 and found["r2_power"][1] < 0.8
     assert found["aic_gain"][0] > 1000 and found["aic_gain"][1] < -1000
 
 
@@ -65,8 +62,6 @@ def test_lemma_8_holds_with_constant_1_and_n_log_n_tends_to_1_over_e():
         for delta in (0.5, 0.1, 0.01):
             m = int(np.ceil(n * np.log(n / delta)))
             assert occupancy(n, m)[-1] >= 1 - delta
-            least = enough_experts(n, delta)
-            assert least <= m and occupancy(n, least)[-1] >= 1 - delta > occupancy(n, least - 1)[-1]
     assert occupancy(400, int(np.ceil(400 * np.log(400))))[-1] == pytest.approx(np.exp(-1), abs=0.01)
 
 
@@ -84,22 +79,18 @@ def test_stage_lengths_are_the_first_records_that_do():
     epochs = np.array([0, 1, 4, 10, 11, 14, 20])
     out = {
         "gap": np.array([[0, 0.2, 1.1, 0.9, 2, 2, 2], [0, 0, 0, 0.5, 3, 3, 3.0]]),
-        "test_loss": np.array([[1, 0.5, 0.3, 0.2, 0.06, 0.05, 0.04], [1, 0.5, 0.09, 0.08, 0.08, 0.08, 0.05]]),
-        "train_loss": np.array([[1, 0.5, 0.3, 0.2, 0.06, 0.05, 0.04], [1, 0.5, 0.09, 0.08, 0.08, 0.08, 0.05]]),
         "self_attention": np.array([[0.9, 0, 0, 0.2, 0.3, 0.5, 0.6], [0.2] * 7]),
     }
-    values, _ = stage_lengths(epochs, (10, 20, 20), out, (1.0, 0.1, 0.4))
-    np.testing.assert_array_equal(values["steps_to_gap"], [4, np.nan])
-    np.testing.assert_array_equal(values["steps_to_loss"], [np.nan, 4])
+    values = stage_lengths(epochs, (10, 20, 20), out, 1.0, 0.4)
     np.testing.assert_array_equal(values["steps_to_attention"], [4, np.nan])
-    np.testing.assert_array_equal(values["steps_to_quarter"], [4, np.nan])
     np.testing.assert_array_equal(values["steps_to_gap_reached"], [True, False])
 
 
 def test_initialisation_agrees_with_its_exact_probabilities():
     settings = mot_initialisation.Settings(classes=4, rule="N log N", draws=2000).model_dump(mode="json")
     ds = mot_initialisation.run(Cell("e", 3, "a", {}, settings), [0, 1])
-    assert ds.M.item() == 6 and ds.bound_all_covered.item() < ds.exact_all_covered.item()
-    # two shares in two replicates: false alarm below 1e-5
-    assert np.all(ds.simulation_error < 4.9)
-    assert np.all(ds.gap_holds > 0.99)
+    for name in ("all_covered", "gap_holds"):
+        exact = ds[f"exact_{name}"].item()
+        # two shares in two replicates: false alarm below 1e-5
+        assert np.all(np.abs(ds[name] - exact) < 4.9 * np.sqrt(exact * (1 - exact) / 2000) + 1 / 2000)
+    assert ds.M.item() == 6 and np.all(ds.gap_holds > 0.99)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from studies.mixture_of_transformers.parts import image_patches
-from studies.mixture_of_transformers.parts.image_patches import corrupt, flip_and_crop, patches
+from studies.mixture_of_transformers.parts import images as all_images
+from studies.mixture_of_transformers.parts.images import corrupt, flip_and_crop, patches
 
 
 def moved(images, seed):
@@ -18,7 +18,7 @@ def moved(images, seed):
 
 
 def test_without_crops_an_image_is_itself_or_its_mirror(monkeypatch):
-    monkeypatch.setattr(image_patches, "SMALLEST", 1.0)
+    monkeypatch.setattr(all_images, "SMALLEST", 1.0)
     images = np.random.default_rng(0).standard_normal((40, 4, 6, 3))
     found = moved(images, 1)
     same = np.isclose(found, images, atol=1e-5).all(axis=(1, 2, 3))

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from studies.mixture_of_transformers.parts import mot_landscape as landscape
-from studies.mixture_of_transformers.parts.model import Mixture, attend, pool
-from studies.mixture_of_transformers.parts.multi_head import MultiHead
+from studies.mixture_of_transformers.parts.model import Mixture, MultiHead, attend, pool
 
 B, N, L, D, M = 2, 90, 5, 6, 4
 BACKENDS = pytest.mark.parametrize("xp", [anp, array_api_strict])

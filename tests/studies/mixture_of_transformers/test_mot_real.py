@@ -12,7 +12,7 @@ from moestat.bounded import DataFileError
 from moestat.status import Status
 from moestat.training.labelled_text import LabelledTextError
 from studies.mixture_of_transformers.parts import mot_images, mot_real, mot_text
-from studies.mixture_of_transformers.parts.text_ids import PAD, UNKNOWN, WordIds, words
+from studies.mixture_of_transformers.parts.mot_text import PAD, UNKNOWN, WordIds, words
 
 torch = pytest.importorskip("torch")
 

@@ -6,8 +6,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from moestat.threads import one_thread  # noqa: E402
-from studies.mixture_of_transformers.parts.encoder import Shape, text_transformer, vision_transformer  # noqa: E402
-from studies.mixture_of_transformers.parts.mixture_of_transformers import Model, SampleRouter  # noqa: E402
+from studies.mixture_of_transformers.parts.mixture_of_transformers import (  # noqa: E402  # noqa: E402
+    Model,
+    SampleRouter,
+    Shape,
+    text_transformer,
+    vision_transformer,
+)
 from studies.mixture_of_transformers.parts.three_stage import Plan, Samples, evaluate, train  # noqa: E402
 
 SHAPE = Shape(outputs=3, width=8, depth=2, heads=2, hidden=12)

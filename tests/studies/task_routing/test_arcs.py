@@ -1,14 +1,12 @@
-"""Two arguments for all weights: valid sets that are not all arcs of a polygon, and the parity of words."""
+"""An argument for all weights: valid sets that are not all arcs of a polygon."""
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from studies.task_routing.parts import knowledge_sources
 from studies.task_routing.parts.construction.arcs import find_star
 from studies.task_routing.parts.construction.memoriser import memorise, plane
 from studies.task_routing.parts.knowledge import Prefixes
@@ -109,39 +107,3 @@ def test_the_mean_of_the_dictionary_tokens_tells_the_task_and_the_subject_alone_
     assert (valid[one], valid[other]) == ({"in"}, {"on"})
     alone = [read(p, head, lambda present: present * (np.cumsum(present) == 1)) for p in (one, other)]
     np.testing.assert_allclose(*alone, rtol=0, atol=1e-12)
-
-
-def signed_sum(rng, bits, heads, size=4):
-    """Sum what a router sees, and 1 for its bias, over all prefixes: with sign, and with the product of the D > 0.
-
-    In fractions, and by the sentences of the dataset: every head has a weight D > 0 and a value for each (index, word).
-    """
-    tasks = knowledge_sources.parity(bits).tasks
-    every = [(1 - 2 * k, list(enumerate(t.tokens[: bits + 1]))) for k, task in enumerate(tasks) for t in task.templates]
-    assert all(prefix[-1] == (bits, "then") for _, prefix in every)
-    words = sorted({word for _, prefix in every for word in prefix})
-    drawn = [
-        (
-            {word: Fraction(*map(int, rng.integers(1, 60, 2))) for word in words},
-            {word: [Fraction(int(v)) for v in rng.integers(-9, 10, size)] for word in words},
-        )
-        for _ in range(heads)
-    ]
-    residual = [Fraction(int(v)) for v in rng.integers(-9, 10, size)]
-    total = [Fraction(0)] * (size + 1)
-    for sign, prefix in every:
-        seen, factor = [*residual, Fraction(1)], Fraction(sign)
-        for weight, value in drawn:
-            denominator = sum(weight[word] for word in prefix)
-            for c in range(size):
-                seen[c] += sum(weight[word] * value[word][c] for word in prefix) / denominator
-            factor *= denominator
-        total = [a + factor * b for a, b in zip(total, seen, strict=True)]
-    return total
-
-
-@pytest.mark.parametrize(("bits", "heads"), [(2, 1), (3, 2), (4, 3), (1, 1), (2, 2), (3, 3)])
-def test_positive_combinations_of_what_the_router_sees_of_both_tasks_are_equal_with_more_words_than_heads(bits, heads):
-    """So no linear router scores all prefixes of one task above all of the other; a head for each word does."""
-    rng = np.random.default_rng(bits)
-    assert [any(signed_sum(rng, bits, heads)) for _ in range(3)] == [heads >= bits] * 3

@@ -9,12 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moestat.data_file import DataFileError, digest
-from studies.task_routing.parts.knowledge import Knowledge, Task
-from studies.task_routing.parts.knowledge_file import load, sample
-from studies.task_routing.parts.knowledge_sources import FIXED
-from studies.task_routing.parts.knowledge_synthetic import synthetic
+from studies.task_routing.parts.knowledge import END, OBJECT, SUBJECT, Knowledge, KnowledgeError, Task, Template
+from studies.task_routing.parts.knowledge_sources import FIXED, load, sample, synthetic
 from studies.task_routing.parts.task_construction import Settings
-from studies.task_routing.parts.template import END, OBJECT, SUBJECT, KnowledgeError, Template
 
 LINE = {"relation": "P17", "templates": ["{subject} is in {object}."], "pairs": [["Opachychi", "Ukraine"]]}
 

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from studies.task_routing.parts import task_knockout  # noqa: E402
-from studies.task_routing.parts.task_transformer import Shape, TaskTransformer  # noqa: E402
+from studies.task_routing.parts.transformer import Shape, TaskTransformer  # noqa: E402
 
 
 def without(model, experts=()):

@@ -13,15 +13,16 @@ from studies.task_routing.parts import task_training
 torch = pytest.importorskip("torch")
 
 from moestat.threads import one_thread  # noqa: E402
-from studies.task_routing.parts.knowledge_sources import FIXED  # noqa: E402
-from studies.task_routing.parts.knowledge_synthetic import synthetic  # noqa: E402
-from studies.task_routing.parts.task_transformer import Shape, TaskTransformer  # noqa: E402
-from studies.task_routing.parts.transformer_gradient import Gradient, output_gradient  # noqa: E402
-from studies.task_routing.parts.transformer_training import (  # noqa: E402
+from studies.task_routing.parts.knowledge_sources import FIXED, synthetic  # noqa: E402
+from studies.task_routing.parts.transformer import (  # noqa: E402
+    Gradient,
+    Shape,
+    TaskTransformer,
     complete,
     experts_chosen,
     holdout,
     in_dataset,
+    output_gradient,
     train,
 )
 
@@ -83,7 +84,7 @@ def by_autograd(model, tokens, rows, target, task, loss, weight):
 @pytest.mark.parametrize("loss", ["ce", "load_balance", "router"])
 @pytest.mark.parametrize("loud", [1.0, 60.0])
 def test_gradient_written_out_is_that_of_autograd(loss, gate, loud, monkeypatch):
-    monkeypatch.setattr("studies.task_routing.parts.transformer_gradient.ROOM", 50 * 20)  # blocks of 20 rows
+    monkeypatch.setattr("studies.task_routing.parts.transformer.ROOM", 50 * 20)  # blocks of 20 rows
     rng = np.random.default_rng(0)
     length = rng.integers(2, 9, 16)
     tokens = torch.from_numpy(rng.integers(0, 50, (16, 8)))
@@ -156,7 +157,7 @@ def test_one_expert_has_nothing_to_route():
     for found in runs:
         assert found["usage_entropy"].item() == found["mutual_information"].item() == 0.0
         assert np.array_equal(found["accuracy"], runs[0]["accuracy"])
-        np.testing.assert_allclose(found["curve"], runs[0]["curve"], rtol=1e-12)
+        np.testing.assert_allclose(found["train_loss"], runs[0]["train_loss"], rtol=1e-12)
 
 
 def say(model, tokens):

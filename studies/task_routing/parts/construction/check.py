@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from studies.task_routing.parts.construction.inputs import chunks, competitors, inputs, membership
+from studies.task_routing.parts.construction.content import chunks, competitors, inputs, membership
 from studies.task_routing.parts.knowledge import Knowledge, Prefixes
 
 TOLERANCE = 1e-12
@@ -19,7 +19,6 @@ class Said:
 
     logits: np.ndarray  # (B, n)
     expert: np.ndarray  # (B,) chosen by the router
-    active: np.ndarray  # (B,) number of tasks with an active neuron, or of neurons
     distance: np.ndarray
     """(B,) dense model: largest total variation distance to what the circuit of a task that generates it says alone."""
 
@@ -44,8 +43,7 @@ class Check:
     mass: np.ndarray  # probability of the valid next tokens
     said: np.ndarray  # token with the largest logit
     expert: np.ndarray
-    active: np.ndarray
-    distance: np.ndarray  # expert, active, distance: see Said
+    distance: np.ndarray  # expert, distance: see Said
     determined: np.ndarray  # whether template and subject leave no tasks but those that generate the prefix
     single: np.ndarray  # whether exactly one task generates it; only then does the theorem say where it goes
     whole: np.ndarray  # whether it is a whole sentence
@@ -83,8 +81,8 @@ def check(model: Model, rng: np.random.Generator, *, most: int = 50_000) -> Chec
     for part in chunks(prefixes):
         out = model.say(part)
         largest = np.argmax(out.logits, axis=1)
-        rows.append((valid_mass(part, softmax(out.logits)), largest, out.expert, out.active, out.distance))
-    mass, said, expert, active, distance = (np.concatenate(column) for column in zip(*rows, strict=True))
+        rows.append((valid_mass(part, softmax(out.logits)), largest, out.expert, out.distance))
+    mass, said, expert, distance = (np.concatenate(column) for column in zip(*rows, strict=True))
     left = competitors(prefixes, membership(knowledge), words) & prefixes.pattern_tasks[prefixes.pattern]
     whole = np.diff(prefixes.valid_start) == 0
     return Check(
@@ -92,7 +90,6 @@ def check(model: Model, rng: np.random.Generator, *, most: int = 50_000) -> Chec
         mass,
         said,
         expert,
-        active,
         distance,
         determined=np.asarray((left == prefixes.compatible).all(axis=1)),
         single=prefixes.compatible.sum(axis=1) == 1,

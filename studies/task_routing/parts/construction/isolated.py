@@ -29,13 +29,19 @@ from scipy.optimize import linprog
 
 from studies.task_routing.parts.construction import memoriser
 from studies.task_routing.parts.construction import router as router_fit
-from studies.task_routing.parts.construction.build import next_words, table
 from studies.task_routing.parts.construction.check import Model, Said, variation
-from studies.task_routing.parts.construction.content import DRAWS, Content, attention, draw_head, one_hot_embedding
-from studies.task_routing.parts.construction.inputs import chunks, inputs, membership
-from studies.task_routing.parts.construction.model import SHARPNESS
-from studies.task_routing.parts.knowledge import Knowledge, Prefixes
-from studies.task_routing.parts.template import SUBJECT
+from studies.task_routing.parts.construction.content import (
+    DRAWS,
+    Content,
+    attention,
+    chunks,
+    draw_head,
+    inputs,
+    membership,
+    one_hot_embedding,
+)
+from studies.task_routing.parts.construction.model import SHARPNESS, next_words, table
+from studies.task_routing.parts.knowledge import SUBJECT, Knowledge, Prefixes
 
 MARGIN = 1e-6
 """Smallest margin of a face, for functionals with entries in [-1, 1], at which float64 still tells neurons apart."""
@@ -120,7 +126,7 @@ class Isolated(Model):
             other = np.flatnonzero(prefixes.compatible[:, k] & (alone != whole))
             gap = variation(self.logits(alone[other]), logits[other])
             distance[other] = np.maximum(distance[other], gap)
-        return Said(logits, np.zeros(count, dtype=np.int64), np.bincount(row, minlength=count), distance)
+        return Said(logits, np.zeros(count, dtype=np.int64), distance)
 
 
 def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 0.01, reserved: int = 0) -> Isolated:
@@ -233,17 +239,16 @@ class Tables(Isolated):
     router_template: np.ndarray  # (2 c, K) router on block 1
     router_member: float  # router weight of the subject's membership
     member: np.ndarray  # (n, K) whether the token is a subject of the task; ones for words
-    separable: bool  # whether the router's argmax is right under every condition that the prefixes make
 
     @property
     def facts(self) -> dict[str, Any]:
         """Those of the dense model, but for copies of neurons, and the membership of a token and of the subject."""
         found = super().facts
         found["coordinates"] += members(self.knowledge)
-        return found | {"neurons": int(found["widths"].sum()), "inseparable": float(not self.separable)}
+        return found | {"neurons": int(found["widths"].sum())}
 
     def say(self, prefixes: Prefixes) -> Said:
-        """Run prefixes through the expert of each alone; ``active`` is 1 where some neuron of it speaks."""
+        """Run prefixes through the expert of each alone."""
         tokens, count = prefixes.tokens, len(prefixes)
         z1, weight = self.seen(tokens, prefixes.length)
         subject = np.einsum("bs,bsk->bk", weight, self.member[np.where(tokens >= 0, tokens, 0)])
@@ -251,8 +256,7 @@ class Tables(Isolated):
         hidden = np.where(self.circuits[expert], self.hidden(tokens, z1, weight), 0.0)
         row, neuron = np.nonzero(hidden)
         logits = self.logits(np.bincount(row, hidden[row, neuron], minlength=count))
-        active = np.asarray((hidden > 0).any(axis=1), dtype=np.int64)
-        return Said(logits, np.asarray(expert), active, np.zeros(count))
+        return Said(logits, np.asarray(expert), np.zeros(count))
 
 
 def members(knowledge: Knowledge) -> int:
@@ -276,5 +280,4 @@ def build_tables(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: flo
         router_template=weights,
         router_member=router_fit.member_weight(vectors @ weights),
         member=member,
-        separable=separable,
     )

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 from scipy.sparse import csr_array
 
-from studies.task_routing.parts.construction.inputs import competitors
+from studies.task_routing.parts.construction.content import competitors
 from studies.task_routing.parts.knowledge import Prefixes
 
 LARGEST = 1e5
