@@ -135,9 +135,7 @@ def rates(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
             start = evidence.series(stated.start, over, arm, at, window=stated.window).samples
             axes.plot(*along(start, over, log=True)[:2], color=colour, linestyle=":", linewidth=1.1)
             facts.parts.add("start")
-        if (
-            stated.reference and stated.reference in evidence.ds
-        ):  # a bound, or a sandwich beside an own target; once for arms that share it
+        if stated.reference and stated.reference in evidence.ds:  # a bound, or a sandwich; once for arms that share it
             reference = evidence.series(stated.reference, over, arm, at, window=stated.window).samples
             where, level, *_ = along(reference, over, log=True)
             if np.isfinite(level).any() and not any(np.allclose(level, old, 1e-6, 0.0, True) for old in levels):
