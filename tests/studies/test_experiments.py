@@ -46,7 +46,6 @@ WRONG = [
     ("expert_count.expert_count", {"experts": 5, "expert_slots": 4}, "expert_slots = 4 must be at least that"),
     ("expert_count.expert_count", {"dimension": 7}, "4 clusters need at least 8"),
     ("expert_count.expert_count", {"records": 9, "steps": 6}, "6 steps allow at most 7"),
-    ("expert_count.expert_count", {"signal": (2, 1)}, "0 < low <= high"),
     ("expert_count.expert_coverage", {"clusters": 16, "dimension": 20}, "16 clusters need at least 32"),
     ("mixture_of_transformers.mot", {"dimension": 7}, "dimension is 7; 4 classes need at least 8"),
     ("mixture_of_transformers.mot", {"start": "ideal", "model": "multi-head"}, "needs experts of their own"),
