@@ -24,7 +24,7 @@ def duration(seconds: float) -> str:
 class Progress:
     """Reports on a run; a context manager. ``total``, ``done`` and ``failed`` count replicates.
 
-    The time that is left is what the replicates of this run took so far; the largest come first, so it is rather less.
+    The time that is left is to the time since :meth:`start` as the ``work`` that is left is to that which is done.
     """
 
     def __init__(
@@ -33,6 +33,7 @@ class Progress:
         *,
         total: int,
         done: int = 0,
+        work: float = 1.0,
         failed: int = 0,
         quiet: bool = False,
         stream: TextIO | None = None,
@@ -41,7 +42,8 @@ class Progress:
         self.title, self.quiet, self.clock = title, quiet, clock
         self.total, self.done, self.failed, self.before = total, done, failed, done
         self.stream = sys.stderr if stream is None else stream
-        self.began = clock()
+        self.work, self.worked, self.began = work, 0.0, clock()
+        self.started = self.began
         self._next_line = self.began + FIRST_LINE
         self._live: Any = None
 
@@ -72,10 +74,15 @@ class Progress:
         except (OSError, ValueError):  # who read it has left, or closed it: no reason to lose what is computed
             self.quiet = True
 
-    def add(self, replicates: int, failed: int) -> None:
+    def start(self) -> None:
+        """Say that what blocks share is done, and the first of them begins."""
+        self.started = self.clock()
+
+    def add(self, replicates: int, failed: int, work: float) -> None:
         """Count a block that is done."""
         self.done += replicates
         self.failed += failed
+        self.worked += work
         if self._live is not None:
             self._live.update(0, completed=self.done, text=self.counts())
         elif self.clock() >= self._next_line:
@@ -86,9 +93,10 @@ class Progress:
         """Return what is done, in words, and how long the rest may take."""
         percent, left = 100 * self.done // max(1, self.total), self.total - self.done
         text = f"{self.done:,} of {self.total:,} replicates ({percent} %), {self.failed:,} failed"
-        passed, new = self.clock() - self.began, self.done - self.before
-        rest = f", about {duration(passed * left / new)} left" if left and new else ""
-        return f"{text}, {duration(passed)} elapsed{rest}"
+        now = self.clock()
+        rest = (now - self.started) * (self.work - self.worked) / self.worked if left and self.worked else None
+        about = "" if rest is None else f", about {duration(rest)} left"
+        return f"{text}, {duration(now - self.began)} elapsed{about}"
 
     def line(self) -> str:
         """Return the state in one line."""

@@ -79,6 +79,7 @@ class _Run:
         self.request, self.plan, self.context, self.root = plan.request, plan, context, plan.root
         self.notes: list[str] = []
         self.shown = 0
+        self.least = 0.01 * max((planned.size for planned in plan.cells), default=1.0)
         self.scan = store.Scan(plan, plan.root, context.code)
         self.progress = self._progress([])
 
@@ -163,6 +164,7 @@ class _Run:
             if shared:
                 self.progress.say(f"{len(shared)} results that cells share come first")
             pool.run_prepare(workers, self.context, shared, self._note)
+            self.progress.start()
             with contextlib.closing(pool.run(workers, tasks, self._note)) as outcomes:
                 for outcome in outcomes:
                     self._take(outcome)
@@ -176,7 +178,12 @@ class _Run:
         )
         if self.request.part is not None:
             title, total, failed = f"{title}/{self.request.part_name}", left, 0
-        return Progress(title, total=total, done=total - left, failed=failed, quiet=self.request.quiet)
+        work = sum(self._work(task.cell.digest, len(task.replicates)) for task in tasks)
+        return Progress(title, total=total, done=total - left, work=work, failed=failed, quiet=self.request.quiet)
+
+    def _work(self, digest: str, replicates: int) -> float:
+        """What a block takes beside others: the size of its cell, and what even the smallest takes."""
+        return replicates * (self.plan.by_digest[digest][0].size + self.least)
 
     def _take(self, outcome: worker.Outcome) -> None:
         for replicate, status in zip(outcome.replicates, outcome.status, strict=True):
@@ -186,7 +193,7 @@ class _Run:
                 last = "; further ones are in the results only" if self.shown == SHOWN else ""
                 self.progress.say(f"{label}, replicate {replicate} raised {outcome.messages.get(replicate, '')}{last}")
         failed = sum(s != Status.CONVERGED for s in outcome.status)
-        self.progress.add(len(outcome.replicates), failed)
+        self.progress.add(len(outcome.replicates), failed, self._work(outcome.digest, len(outcome.replicates)))
 
 
 def finish(result: Result, scan: store.Scan, report: Reporter | None = None) -> None:

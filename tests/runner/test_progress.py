@@ -15,14 +15,16 @@ from moestat.runner.progress import Progress
 
 def test_a_log_gets_a_line_soon_and_then_one_a_minute_whatever_the_number_of_blocks():
     stream, now = io.StringIO(), [1000.0]
-    with Progress("s/quick", total=10, done=2, failed=1, stream=stream, clock=lambda: now[0]) as shown:
-        for _ in range(8):
+    with Progress("s/quick", total=10, done=2, work=16, failed=1, stream=stream, clock=lambda: now[0]) as shown:
+        now[0] += 10  # what they share is no work of theirs
+        shown.start()
+        for work in (4, 4, 2, 2, 1, 1, 1, 1):
             now[0] += 20
-            shown.add(1, 0)
+            shown.add(1, 0, work)
     lines = stream.getvalue().splitlines()
     assert re.fullmatch(r"\d\d:\d\d:\d\d s/quick: 2 of 10 replicates \(20 %\), 1 failed, 0 s elapsed", lines[0])
-    assert lines[1].endswith("3 of 10 replicates (30 %), 1 failed, 20 s elapsed, about 2 min 20 s left")
-    assert lines[-1].endswith("10 of 10 replicates (100 %), 1 failed, 2 min 40 s elapsed") and len(lines) <= 5
+    assert lines[1].endswith("3 of 10 replicates (30 %), 1 failed, 30 s elapsed, about 1 min 00 s left")
+    assert lines[-1].endswith("10 of 10 replicates (100 %), 1 failed, 2 min 50 s elapsed") and len(lines) <= 5
 
 
 def test_quiet_is_quiet(tmp_path):
