@@ -11,7 +11,18 @@ decided only where exchanging the M within seeds does not do as much.
 
 from moestat import Study
 from moestat.study.rules import difference, function, mean
-from studies.expert_count.parts.curve import BECAUSE, COUNTS, EXPERTS, HIGHER, LOWER, SETTINGS, WHEN, over_experts
+from studies.expert_count.parts.curve import (
+    BECAUSE,
+    COUNTS,
+    EXPERTS,
+    HIGHER,
+    LOWER,
+    SETTINGS,
+    SUMMARIES,
+    VARIANCE,
+    WHEN,
+    over_experts,
+)
 
 RULES = "studies.expert_count.parts.rules"
 GENERAL = "moestat.claims.rules"
@@ -27,10 +38,7 @@ study = Study(
     scale="reduced",
     settings=dict(SETTINGS, patches=4, steps=20_000, records=41, input_scale=1.0, start_scale=0.01),
     grid=dict(n=[500, 1000], experts=COUNTS),
-    summaries=[
-        *("last_accuracy", "best_accuracy", "late_change", "last_train_accuracy", "last_entropy", "last_experts_used"),
-        "best_step",
-    ],
+    summaries=SUMMARIES,
 )
 
 study.preset(
@@ -118,15 +126,7 @@ for n, presets in [(500, ["*"]), (1000, ["paper"])]:
         )
     for m in COUNTS:
         at = dict(n=n, experts=m)
-        for name, variable, where, keys in [
-            ("variance", "last_accuracy", "", dict(group="MLP experts have the higher variance")),
-            (
-                "variance-best",
-                "best_accuracy",
-                " at its best on the way",
-                dict(group="MLP experts have the higher variance, at the best step", because=BECAUSE["best"]),
-            ),
-        ]:
+        for name, variable, where, keys in VARIANCE:
             study.claim(
                 f"{name}-mlp-{m}-{n}",
                 f"At P = 4 and M = {m} with n = {n} the accuracy of MLP experts{where} varies more between runs than "

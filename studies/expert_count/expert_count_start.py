@@ -10,7 +10,17 @@ Where the claims of `peak` and `smaller` disagree, `peak` decides.
 
 from moestat import Study
 from moestat.study.rules import difference, function, mean
-from studies.expert_count.parts.curve import BECAUSE, COUNTS, EXPERTS, HIGHER, LOWER, SETTINGS, over_experts
+from studies.expert_count.parts.curve import (
+    BECAUSE,
+    COUNTS,
+    EXPERTS,
+    HIGHER,
+    LOWER,
+    SETTINGS,
+    SUMMARIES,
+    VARIANCE,
+    over_experts,
+)
 
 RULES = "studies.expert_count.parts.rules"
 
@@ -25,10 +35,7 @@ study = Study(
     scale="reduced",
     settings=dict(SETTINGS, n=500, patches=4, steps=20_000, records=41, input_scale=1.0),
     grid=dict(start_scale=[0.1, 0.3], experts=COUNTS),
-    summaries=[
-        *("last_accuracy", "best_accuracy", "late_change", "last_train_accuracy", "last_entropy", "last_experts_used"),
-        "best_step",
-    ],
+    summaries=SUMMARIES,
 )
 
 study.preset(
@@ -140,15 +147,7 @@ for tag, start, presets, at_full_size, after in [
         )
     for m in COUNTS:
         at = dict(start_scale=start, experts=m)
-        for name, variable, when, keys in [
-            ("variance", "last_accuracy", "", dict(group="MLP experts have the higher variance")),
-            (
-                "variance-best",
-                "best_accuracy",
-                " at its best on the way",
-                dict(group="MLP experts have the higher variance, at the best step", because=BECAUSE["best"]),
-            ),
-        ]:
+        for name, variable, when, keys in VARIANCE:
             study.claim(
                 f"{name}-mlp-{m}-{tag}",
                 f"At P = 4 and M = {m} with {where} the accuracy of MLP experts{when} varies more between runs than "

@@ -15,6 +15,7 @@ The lines are over all steps; the second figure has the projections at the end o
 
 from moestat import Study
 from moestat.study.rules import function, mean
+from studies.mixture_of_transformers.parts.shared import THEORY
 
 RULES = "studies.mixture_of_transformers.parts.rules"
 FOUR = ["stated", "stated-small", "proof", "proof-small"]
@@ -29,21 +30,7 @@ study = Study(
     experiment="mot",
     seed=20261122,
     scale="reduced",
-    settings=dict(
-        classes=8,
-        experts=64,
-        samples=224,
-        test_samples=500,
-        start_scale=0.3,
-        specialise_rate=0.02,
-        router_rate=0.02,
-        attention_rate=0.1,
-        attention_steps=146,
-        tuning_steps=1000,
-        tuning_rate=1.0,
-        records_per_decade=4,
-        expert_slots=64,
-    ),
+    settings=THEORY,
     summaries=[
         f"after_{name}"
         for name in [

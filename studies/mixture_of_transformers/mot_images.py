@@ -17,6 +17,7 @@ it from stage II on. The heat maps show which expert gets which class.
 
 from moestat import Study
 from moestat.study.rules import difference, function, mean
+from studies.mixture_of_transformers.parts.shared import ROUTING
 
 DIGITS = "On corrupted digits, over splits of these 1797 and trainings,"
 CLOTHES = "On corrupted clothes of Fashion-MNIST, over samples of 4000 and trainings,"
@@ -356,16 +357,7 @@ study.figure(
     x="class",
     y="expert",
     columns=3,
-    panels=[
-        dict(
-            arms=["mot", "mot-joint", "no-attention"],
-            variable="routing",
-            ylabel="share of the class's samples",
-            at=dict(replicate=run),
-            note=f"run {run}: {{experts_used:.1f}} in use, {{mutual_information:.2f}} bits",
-        )
-        for run in [0, 1]
-    ],
+    panels=ROUTING,
     options=dict(origin="upper", vmin=0, vmax=1),
     caption="Two runs as examples. In use: 2 to the entropy of the experts' loads. Bits: mutual information of class "
     "and expert.",

@@ -16,6 +16,7 @@ p(v_n, v_n) is a mean over the test samples at an expert of their class; uniform
 
 from moestat import Study
 from moestat.study.rules import function, log_ratio
+from studies.mixture_of_transformers.parts.shared import THEORY
 
 RULES = "studies.mixture_of_transformers.parts.rules"
 READINGS = {"stated": "T1 as stated", "proof": "T1 of the proof"}
@@ -31,21 +32,7 @@ study = Study(
     experiment="mot",
     seed=20261122,
     scale="reduced",
-    settings=dict(
-        classes=8,
-        experts=64,
-        samples=224,
-        test_samples=500,
-        start_scale=0.3,
-        specialise_rate=0.02,
-        router_rate=0.02,
-        attention_rate=0.1,
-        attention_steps=146,
-        tuning_steps=1000,
-        tuning_rate=1.0,
-        records_per_decade=4,
-        expert_slots=64,
-    ),
+    settings=THEORY,
     summaries=[
         *("after_gap", "after_covered", "after_matched", "after_own_signal", "after_other_signal"),
         *("after_centre_signal", "after_self_attention", "after_largest_other", "after_test_loss", "after_test_error"),

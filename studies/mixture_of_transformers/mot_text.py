@@ -16,6 +16,7 @@ The lines are test errors over the epochs; the heat maps show which expert gets 
 
 from moestat import Study
 from moestat.study.rules import difference
+from studies.mixture_of_transformers.parts.shared import ROUTING
 
 FOUR = ["transformer", "mot", "mot-joint", "no-attention"]
 FIG_10 = ["transformer", "transformer-staged", "mot", "mot-two", "mot-three", "mot-four", "mot-eight"]
@@ -136,16 +137,7 @@ study.figure(
     x="class",
     y="expert",
     columns=3,
-    panels=[
-        dict(
-            arms=["mot", "mot-joint", "no-attention"],
-            variable="routing",
-            ylabel="share of the class's samples",
-            at=dict(replicate=run),
-            note=f"run {run}: {{experts_used:.1f}} in use, {{mutual_information:.2f}} bits",
-        )
-        for run in [0, 1]
-    ],
+    panels=ROUTING,
     options=dict(origin="upper", vmin=0, vmax=1, at=dict(task="classification")),
     caption="Two runs as examples. Classes: topics of the reviews; with data of your own the classes, or fifths of the "
     "target. In use: 2 to the entropy of the experts' loads. Bits: mutual information of class and expert.",

@@ -20,6 +20,18 @@ BECAUSE = {
     "best": "the paper does not say whether its accuracies are those of the last step or the best on the way",
     "along": "'the higher variance of the MLP-MoE across values of M' can also be read as variation along M",
 }
+VARIANCE = [
+    ("variance", "last_accuracy", "", {"group": "MLP experts have the higher variance"}),
+    (
+        "variance-best",
+        "best_accuracy",
+        " at its best on the way",
+        {"group": "MLP experts have the higher variance, at the best step", "because": BECAUSE["best"]},
+    ),
+]
+"""Readings of the variance between runs: id, variable, when, keys of the claim."""
+SUMMARIES = ["last_accuracy", "best_accuracy", "late_change", "last_train_accuracy", "last_entropy"]
+SUMMARIES += ["last_experts_used", "best_step"]
 WHEN = [("", "last_accuracy", "after the last step"), ("-best", "best_accuracy", "at its best on the way")]
 
 
