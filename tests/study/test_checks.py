@@ -106,6 +106,11 @@ def test_a_setting_that_the_grid_replaces_at_every_preset_is_refused():
     assert checked(rule, settings=dict(d=2), quick=dict(grid=dict(d=[2, 3])))
 
 
+def test_an_arm_that_every_preset_leaves_out_is_refused_with_the_arms_of_its_presets():
+    told = "arm 'few': presets is ['quick'], and no such preset runs it; the arms of presets are quick: relu, gelu"
+    assert refusal(quick=dict(arms=["relu", "gelu"])).startswith(told)
+
+
 def test_an_arm_of_some_presets_leaves_the_results_of_the_others_valid():
     before, after = (Study("Widths", experiment="regression", seed=3, settings=dict(n=100)) for _ in range(2))
     for study in (before, after):

@@ -4,8 +4,9 @@ import fnmatch
 
 import pytest
 
+from moestat.errors import InputError
 from moestat.report.items import standing
-from moestat.study import contents, load
+from moestat.study import contents, load, lookup
 
 STUDIES = {name: load.read(path).study for name, path in load.known_studies().items()}
 PAPERS = sorted({study.paper for study in STUDIES.values()})
@@ -83,3 +84,23 @@ def row(bearing, verdict, group="g", scale="paper"):
 )
 def test_how_an_item_stands(rows, word):
     assert standing(rows) == word
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("paper = Paper(name='mine', key='M', title='t', problem='p', items=[Item(syas='x')])", r"items.py:2: .*syas"),
+        ("paper = Paper(name='other', key='M', title='t', problem='p', items=[Item(name='n', says='')])", "named 'mine'"),
+        ("papers = []", "its variable paper is not there"),
+    ],
+)
+def test_a_broken_list_is_told_with_its_file_and_breaks_no_other_paper(tmp_path, monkeypatch, text, told):
+    folder = tmp_path / "studies" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "items.py").write_text(f"from moestat.study.contents import Item, Paper\n{text}\n")
+    study = "from moestat import Study\nstudy = Study('T', paper='mine', experiment='regression', seed=1)\n"
+    (folder / "own.py").write_text(f"{study}study.arm('a')\nstudy.preset('quick', replicates=1)\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=f"(?s){told}"):
+        contents.read("mine")
+    assert "sigmoid_vs_softmax" in lookup.chosen("SA Fig. 1", load.known_studies())
