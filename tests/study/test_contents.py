@@ -89,8 +89,8 @@ def test_how_an_item_stands(rows, word):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("paper = Paper(name='mine', key='M', title='t', problem='p', items=[Item(syas='x')])", r"items.py:2: .*syas"),
-        ("paper = Paper(name='other', key='M', title='t', problem='p', items=[Item(name='n', says='')])", "named 'mine'"),
+        ("paper = Paper(name='mine', key='M', title='', problem='', items=[Item(syas='x')])", r"items.py:2: .*syas"),
+        ("paper = Paper(name='x', key='M', title='', problem='', items=[Item(name='n', says='')])", "named 'mine'"),
         ("papers = []", "its variable paper is not there"),
     ],
 )
