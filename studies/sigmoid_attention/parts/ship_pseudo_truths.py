@@ -1,8 +1,8 @@
 """Search the pseudo-truths that come with the package, and write them into its folder.
 
-    python benchmarks/pseudo_truths.py linear relu        # about four minutes each on an idle core
-    python benchmarks/pseudo_truths.py --study regression_rate
-    python benchmarks/pseudo_truths.py --study partial_quadratic --preset theorems
+    python -m studies.sigmoid_attention.parts.ship_pseudo_truths linear relu   # four minutes each, idle
+    python -m studies.sigmoid_attention.parts.ship_pseudo_truths --study regression_rate
+    python -m studies.sigmoid_attention.parts.ship_pseudo_truths --study partial_quadratic --preset theorems
 
 The problems are those of the main study at the paper's size (truth softmax, fit sigmoid, d = 8, N* = 8, N = 9, the
 study's seed). The search is the one that a run would do itself, with three times the starts, twice the local starts,
