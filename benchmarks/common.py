@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import platform
@@ -14,7 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-import scipy.linalg as _  # noqa: F401  (has a BLAS of its own)
+import scipy.linalg  # noqa: F401  (it has a BLAS of its own)
 from threadpoolctl import threadpool_limits
 
 from moestat.fit import kernel
@@ -67,10 +68,8 @@ def machine() -> dict[str, Any]:
     """Return processor, load and versions."""
     versions = {}
     for package in ("numpy", "scipy", "numba", "torch", "optimistix"):
-        try:
+        with contextlib.suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            pass
     load = round(os.getloadavg()[1])
     return {"processor": processor(), "load": load, "python": platform.python_version(), **versions}
 

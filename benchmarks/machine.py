@@ -45,7 +45,8 @@ import multiprocessing
 import numpy as np
 
 def block(k):
-    np.savez(f"block-{{k}}.npz", loss=np.sin(np.arange({block} * k, {block} * (k + 1), dtype=float)), status=np.zeros({block}))
+    loss = np.sin(np.arange({block} * k, {block} * (k + 1), dtype=float))
+    np.savez(f"block-{{k}}.npz", loss=loss, status=np.zeros({block}))
 
 if __name__ == "__main__":
     pool = multiprocessing.Pool(2)

@@ -3,8 +3,8 @@
     python benchmarks/sgd.py                  # about 15 CPU seconds
 
 PyTorch has the quadratic features computed once for all. *by hand* has the gradient written out, *autograd* has
-``backward()``, both with all replicates in one batched product; *a loop* takes one replicate after another, by autograd.
-Sigmoid gate, ReLU experts, n = 10 000, step 0.1, float64. All take the same steps, and end at the same point. CPU
+``autograd.grad``, both with all replicates in one batched product; *a loop* takes one replicate after another. Sigmoid
+gate, ReLU experts, n up to 10 000, step 0.1, float64. All take the same steps, and end at the same point. CPU
 microseconds per replicate and step, of at most ``--steps`` steps.
 """
 

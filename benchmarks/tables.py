@@ -1,6 +1,9 @@
-"""Write the tables of ``README.md`` from ``results/*.csv``: the lines below each mark ``<!-- NAME -->``, to the next blank.
+"""Write the tables of ``README.md`` from ``results/*.csv``.
 
-python benchmarks/tables.py
+    python benchmarks/tables.py
+
+A table stands below its mark ``<!-- NAME -->``, or ``<!-- NAME NAME -->`` for files with the same head, to the next
+empty line.
 """
 
 from __future__ import annotations
