@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize
-import torch
 from common import RESULTS as RESULTS
 from common import machine as machine
 from common import plain, timed, write
@@ -137,13 +136,15 @@ def by_hand(problem: Problem, look: Callable[[np.ndarray], None], dtype: type) -
 
 def lbfgs(problem: Problem, look: Callable[[np.ndarray], None]) -> None:
     """PyTorch's LBFGS with a strong Wolfe line search."""
+    import torch
+
     model, (q, e), y = problem.model, map(torch.tensor, problem.features), torch.tensor(problem.y)
     theta = torch.tensor(problem.start, requires_grad=True)
     optimiser = torch.optim.LBFGS(
         [theta], max_iter=10**6, history_size=50, tolerance_grad=0, tolerance_change=0, line_search_fn="strong_wolfe"
     )
 
-    def closure() -> torch.Tensor:
+    def closure() -> Any:
         look(theta.detach().numpy())
         scores, h = theta[:, : model.gate_size] @ q, theta[:, model.gate_size :] @ e
         g = scores.softmax(0) if model.gate == "softmax" else scores.sigmoid()

@@ -1,6 +1,6 @@
 """What the machine that runs studies costs by itself, beside a pool of processes that writes a file for each block.
 
-    python benchmarks/machine.py          # about 20 CPU seconds
+    python benchmarks/machine.py          # about 30 CPU seconds
 
 A replicate is one number of a formula, so that all that is measured is plan, workers, shards, the scan, and the
 collection into one file. *by hand* is ``multiprocessing.Pool``, ``np.savez`` for each block, and one file of all at the
@@ -37,7 +37,7 @@ from moestat import Study
 
 study = Study("Trivial replicates", experiment="trivial_replicates", seed=1)
 study.arm("one")
-study.preset("quick", replicates={replicates}, block={block})
+study.preset("quick", replicates={replicates}, block={block}, grid=dict(n=list(range(1, {cells} + 1))))
 """
 
 BY_HAND = """\
@@ -50,10 +50,10 @@ def block(k):
 
 if __name__ == "__main__":
     pool = multiprocessing.Pool(2)
-    pool.map(block, range({replicates} // {block}))
+    pool.map(block, range({blocks}))
     pool.close()
     pool.join()
-    files = [np.load(f"block-{{k}}.npz") for k in range({replicates} // {block})]
+    files = [np.load(f"block-{{k}}.npz") for k in range({blocks})]
     np.savez("all.npz", **{{name: np.concatenate([file[name] for file in files]) for name in ("loss", "status")}})
 """
 
@@ -68,18 +68,19 @@ def measured(folder: Path, *words: str) -> tuple[float, float, float]:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall, after.ru_maxrss / 2**20
 
 
-def row(replicates: int, block: int) -> dict[str, Any]:
+def row(cells: int, replicates: int, block: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["MOESTAT_CACHE"] = str(folder / "cache")
         (folder / "trivial_replicates.py").write_text(EXPERIMENT)
-        (folder / "trivial.py").write_text(STUDY.format(replicates=replicates, block=block))
-        (folder / "by_hand.py").write_text(BY_HAND.format(replicates=replicates, block=block))
+        (folder / "trivial.py").write_text(STUDY.format(cells=cells, replicates=replicates, block=block))
+        (folder / "by_hand.py").write_text(BY_HAND.format(blocks=cells * replicates // block, block=block))
         hand, hand_wall, _ = measured(folder, "by_hand.py")
         run = ("-m", "moestat.study", "trivial.py", "--out", "out", "--jobs", "2", "--no-report", "--quiet")
         ours, wall, memory = measured(folder, *run)
         files = sum(path.is_file() for path in (folder / "out").rglob("*"))
     return {
+        "cells": cells,
         "replicates": replicates,
         "in a block": block,
         "this package, processor s": ours,
@@ -92,4 +93,4 @@ def row(replicates: int, block: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    write("machine", [row(100_000, 100), row(1000, 1)])
+    write("machine", [row(1, 100_000, 100), row(1, 1000, 1), row(1000, 1, 1)])
