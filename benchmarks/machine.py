@@ -58,14 +58,14 @@ if __name__ == "__main__":
 """
 
 
-def measured(folder: Path, *words: str) -> tuple[float, float, float]:
-    """Run Python in a process of its own; return processor and wall seconds, and the largest process, GiB."""
+def measured(folder: Path, *words: str) -> tuple[float, float]:
+    """Run Python in a process of its own; return processor and wall seconds."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False)
     wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise SystemExit(done.stderr)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall, after.ru_maxrss / 2**20
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall
 
 
 def row(cells: int, replicates: int, block: int) -> dict[str, Any]:
@@ -75,9 +75,9 @@ def row(cells: int, replicates: int, block: int) -> dict[str, Any]:
         (folder / "trivial_replicates.py").write_text(EXPERIMENT)
         (folder / "trivial.py").write_text(STUDY.format(cells=cells, replicates=replicates, block=block))
         (folder / "by_hand.py").write_text(BY_HAND.format(blocks=cells * replicates // block, block=block))
-        hand, hand_wall, _ = measured(folder, "by_hand.py")
+        hand, hand_wall = measured(folder, "by_hand.py")
         run = ("-m", "moestat.study", "trivial.py", "--out", "out", "--jobs", "2", "--no-report", "--quiet")
-        ours, wall, memory = measured(folder, *run)
+        ours, wall = measured(folder, *run)
         files = sum(path.is_file() for path in (folder / "out").rglob("*"))
     return {
         "cells": cells,
@@ -87,7 +87,6 @@ def row(cells: int, replicates: int, block: int) -> dict[str, Any]:
         "by hand, ratio": hand / ours,
         "wall s": wall,
         "by hand, ratio of wall s": hand_wall / wall,
-        "largest process, GiB": memory,
         "files": files,
     }
 

@@ -23,29 +23,28 @@ def shown(cell: str) -> str:
         return cell
     if value == int(value) and "." not in cell and "e" not in cell:
         return cell
-    return f"{value:.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
+    return f"{value:.0f}" if abs(value) >= 99.5 else f"{value:#.2g}".rstrip(".")
 
 
-def read(name: str) -> tuple[str, list[list[str]]]:
+def read(name: str) -> tuple[dict[str, str], list[list[str]]]:
     """Return what a file was measured on, and its lines without columns whose names begin with _."""
     with (PAGE.parent / "results" / f"{name}.csv").open(newline="") as file:
-        first = file.readline()
-        if not first.startswith("# "):
-            file.seek(0)
-        facts = dict(part.split(": ", 1) for part in first[2:].strip().split("; ") if ": " in part)
+        facts = dict(part.split(": ", 1) for part in file.readline()[2:].strip().split("; "))
         lines = list(csv.reader(file))
     kept = [k for k, head in enumerate(lines[0]) if not head.startswith("_")]
-    machine = f"*{facts['processor']}, load {facts['load']}*" if facts else ""
-    return machine, [[line[k] for k in kept] for line in lines]
+    return facts, [[line[k] for k in kept] for line in lines]
 
 
 def table(names: list[str]) -> str:
-    """Return the files, whose heads are the same, as one Markdown table; its last line names the machine."""
-    machines, files = zip(*map(read, names), strict=True)
+    """Return files whose heads begin alike as one Markdown table; its last line names the processors and loads."""
+    facts, files = zip(*map(read, names), strict=True)
     head = max((lines[0] for lines in files), key=len)
-    rows = [[shown(cell) for cell in line] + [""] * (len(head) - len(line)) for lines in files for line in lines[1:]]
-    last = [[" ".join(dict.fromkeys(machines)), *[""] * (len(head) - 1)]] if any(machines) else []
-    return "".join(f"| {' | '.join(line)} |\n" for line in [head, ["---"] * len(head), *rows, *last])
+    rows = [[shown(cell) for cell in line] for lines in files for line in lines[1:]]
+    loads = sorted({int(fact["load"]) for fact in facts})
+    processors = ", ".join(sorted({fact["processor"] for fact in facts}))
+    rows.append([f"*{processors}, load {' to '.join(map(str, dict.fromkeys((loads[0], loads[-1]))))}*"])
+    padded = [line + [""] * (len(head) - len(line)) for line in (head, ["---"] * len(head), *rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in padded)
 
 
 def filled(page: str) -> str:
