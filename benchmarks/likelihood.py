@@ -157,7 +157,7 @@ def row(experts: int, n: int, replicates: int) -> dict[str, Any]:
     out: dict[str, Any] = {"K": experts, "n": n, "data sets": replicates}
     for name, (seconds, found) in runs.items():
         time = seconds / (replicates if name.endswith("CPU s") else ours)
-        out[f"{name} (short)"] = f"{time:.2g} ({np.sum(best - found > AGAIN)})"
+        out[f"{name} (short)"] = f"{time:{'.0f' if time >= 10 else '.2g'}} ({np.sum(best - found > AGAIN)})"
     return out
 
 
