@@ -94,8 +94,9 @@ def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     parts = [part for part in (model.a_matrix, model.b) if part.stop > part.start]
     shift = np.concatenate([(true_gate - gate[:, None]).reshape(-1, size), [model.align(atoms, truth)[0, :size]]])
     shift[-1] -= gate[0]
-    cost = np.full(len(shift), np.inf)
-    best, before = shift.copy(), np.full((len(shift), len(atoms)), -1)
+    of = np.arange(len(shift))  # which of the distinct shifts a pairing has reached; those with one set of cells are one
+    cost, best, before = np.full(len(shift), np.inf), shift, [b""] * len(shift)
+    medians: dict[bytes, np.ndarray] = {}
     for _ in range(ROUNDS):
         moved = gate + shift[:, None, :]
         square = np.sum((moved[:, :, None, 1:] - true_gate[:, 1:]) ** 2, axis=-1) + expert
@@ -106,18 +107,22 @@ def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
         shift[:, 0] = np.median(apart[..., 0], axis=1)
         now = sum(np.sum(norm(apart[..., part] - shift[:, None, part]), axis=1) for part in (*parts, model.c))
         now = now + np.sum(norm(atoms[:, size:] - truth[cell][..., size:]), axis=1)
-        if len(shift) > HOPEFUL:
-            chosen = np.argsort(now, kind="stable")[:HOPEFUL]
-            shift, now, apart, cost, best = (a[chosen] for a in (shift, now, apart, cost, best))
-            cell, before = cell[chosen], before[chosen]
-        lower = now < cost
-        cost, best = np.where(lower, now, cost), np.where(lower[:, None], shift, best)
-        news = np.any(cell != before, axis=1)  # where the cells are as they were, so are the medians
-        if not news.any():
+        if len(of) > HOPEFUL:
+            of = np.argsort(now, kind="stable")[:HOPEFUL]
+            cost, best = cost[of], best[of]
+        lower = now[of] < cost
+        cost, best = np.where(lower, now[of], cost), np.where(lower[:, None], shift[of], best)
+        cells = [cell[k].tobytes() for k in of]
+        if cells == before:
             break
-        before = cell
+        before = cells
+        distinct = {one: int(k) for one, k in zip(cells, of, strict=True)}
+        new = [k for one, k in distinct.items() if one not in medians]
         for part in parts:
-            shift[news, part] = geometric_median(apart[news][..., part])
+            shift[new, part] = geometric_median(apart[new][..., part])
+        medians |= {cells_: shift[k] for cells_, k in distinct.items() if k in new}
+        place = {one: k for k, one in enumerate(distinct)}
+        shift, of = np.stack([medians[one] for one in distinct]), np.array([place[one] for one in cells])
     out: list[np.ndarray] = []
     for k in np.argsort(cost, kind="stable"):
         if all(np.abs(best[k] - other)[1:].max(initial=0.0) > 1e-9 for other in out):
