@@ -163,8 +163,12 @@ def _cell_costs(atoms: np.ndarray, cells: _Truth, model: Model, kind: str, membe
     there = members >= 0
     eta = atoms[:, model.eta]
     weight = gate_values("sigmoid", atoms[:, :1])[:, 0]
+    if kind != "none":
+        factor = np.where(cells.constant[:, None], weight, 1.0)
+        vectors, price = (factor[..., None] * eta)[:, members] * there[..., None], (1.0 / factor)[:, members]
+        merged = merge_cost(vectors, price, np.broadcast_to(there, price.shape), cells.vector[:, None], kind)
     out = []
-    for true, vector, constant in zip(cells.atoms, cells.vector, cells.constant, strict=True):
+    for j, (true, vector, constant) in enumerate(zip(cells.atoms, cells.vector, cells.constant, strict=True)):
         difference = atoms - true
         shape = norm(difference[:, model.a_matrix]) + norm(difference[:, model.b])
         gamma = np.abs(difference[:, 0])
@@ -177,15 +181,11 @@ def _cell_costs(atoms: np.ndarray, cells: _Truth, model: Model, kind: str, membe
                 cost = np.where(several, np.sum((each - gamma)[members] * there, axis=1) + mass, cost)
             else:
                 cost = np.where(several, np.inf, cost)
-        elif not constant:
-            each = shape + gamma
-            cost = np.sum(each[members] * there, axis=1)
-            cost = cost + merge_cost(eta[members] * there[..., None], there * 1.0, there, vector, kind)
         else:
-            cost = np.sum(shape[members] * there, axis=1)
-            vectors, price = (weight[:, None] * eta)[members] * there[..., None], 1.0 / weight[members]
-            cost = cost + merge_cost(vectors, price, there, vector, kind)
-            cost = np.minimum(cost, _with_mirror_pair(atoms, shape, vectors, price, vector, model, kind, members))
+            cost = np.sum((shape if constant else shape + gamma)[members] * there, axis=1) + merged[j]
+            if constant:
+                pair = _with_mirror_pair(atoms, shape, vectors[j], price[j], vector, model, kind, members)
+                cost = np.minimum(cost, pair)
         out.append(cost)
     return np.array(out)
 
@@ -282,7 +282,12 @@ def _softmax_member(atoms: np.ndarray, cells: _SoftmaxTruth, model: Model, kind:
     # an atom of weight 0, which an empty cell can move
     vectors = np.concatenate([w[..., None] * eta, np.zeros((len(w), 1, eta.shape[1]))], axis=1)
     least = np.inf
-    for rows in np.array_split(np.argsort(total), -(-len(total) // GAUGES_AT_A_TIME)):
+    # what merging adds depends on the cells alone, so of the gauges with the same ones the cheapest is best
+    cheapest: dict[bytes, int] = {}
+    for k in np.argsort(total):
+        cheapest.setdefault(near[k].tobytes(), int(k))
+    order = np.array(list(cheapest.values()))
+    for rows in np.array_split(order, -(-len(order) // GAUGES_AT_A_TIME)):
         rows = rows[~(total[rows] >= least)]  # merging only adds to the total: a gauge that is dear already cannot win
         if not rows.size:
             break
