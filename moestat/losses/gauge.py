@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from moestat.doors import takes_float64
-from moestat.losses.rays import equal_rows, norm
+from moestat.losses.rays import equal_rows, nearest, norm
 from moestat.models.regression import Model
 
 HOPEFUL = 24
@@ -98,9 +98,7 @@ def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     cost, best, before = np.full(len(shift), np.inf), shift, [b""] * len(shift)
     medians: dict[bytes, np.ndarray] = {}
     for _ in range(ROUNDS):
-        moved = gate + shift[:, None, :]
-        square = np.sum((moved[:, :, None, 1:] - true_gate[:, 1:]) ** 2, axis=-1) + expert
-        cell = np.argmin(square, axis=-1)
+        cell = nearest((gate + shift[:, None, :])[..., 1:], true_gate[:, 1:], expert)
         # c takes no part in the cells, so its shift can be the best one for them at once
         apart = true_gate[cell] - gate
         shift = shift.copy()
@@ -134,7 +132,7 @@ def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
 
 def _with_intercepts(moved: np.ndarray, true_gate: np.ndarray, expert: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """Return a shift (Q,) with each of the shifts of c, the best for equation (12) first."""
-    cell = np.argmin(np.sum((moved[:, None, 1:] - true_gate[:, 1:]) ** 2, axis=-1) + expert, axis=1)
+    cell = nearest(moved[:, 1:], true_gate[:, 1:], expert)
     size = np.bincount(cell, minlength=len(true_gate))
     apart = true_gate[cell, 0] - moved[:, 0]
     alone = size[cell] == 1

@@ -44,7 +44,7 @@ from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.losses.gauge import shifts
 from moestat.losses.pieces import Pieces, pieces_of
-from moestat.losses.rays import norm
+from moestat.losses.rays import ROUNDING, norm
 from moestat.models.regression import Model
 
 BEAM = 4
@@ -53,8 +53,6 @@ REGAUGED = 3
 """Minimisers, the nearest ones, whose softmax gauge is chosen again at the end."""
 POLISH = (0.1, 0.03, 0.01, 0.003, 0.001)
 """Steps of the pattern search."""
-ROUNDING = 1e-12
-"""Relative difference below which two squared distances are computed again, in one order of summation."""
 
 
 @takes_float64("fitted", "truth")

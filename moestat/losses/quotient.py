@@ -61,7 +61,7 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.losses.rays import equal_rows, merge_cost, merging, norm, null_projection, ray_distance, summed_by_group
+from moestat.losses.rays import equal_rows, merge_cost, merging, nearest, norm, null_projection, ray_distance, summed_by_group
 from moestat.losses.voronoi import infimum
 from moestat.models.gates import gate_values
 from moestat.models.regression import Model
@@ -258,16 +258,14 @@ def _softmax_member(atoms: np.ndarray, cells: _SoftmaxTruth, model: Model, kind:
     share = np.exp(atoms[:, 0] - np.max(atoms[:, 0]))
     share = share / np.sum(share)
     shifts = (cells.gate - gate[:, None, :]).reshape(-1, gate.shape[1])
-    tried = [shifts]
-    for _ in range(GAUGE_ROUNDS):
+    tried = []
+    for _ in range(1 + GAUGE_ROUNDS):
         moved = gate + shifts[:, None, :]
-        distance = np.sum((moved[:, :, None, :] - cells.gate) ** 2, axis=-1) + apart
-        step = cells.gate[np.argmin(distance, axis=-1)] - moved
+        near = nearest(moved, cells.gate, apart)
+        step = cells.gate[near] - moved
         shifts = shifts + np.sum(share[:, None] * step, axis=1)
-        tried.append(shifts)
-    moved = gate + np.concatenate(tried)[:, None, :]
-    difference = moved[:, :, None, :] - cells.gate
-    near = np.argmin(np.sum(difference**2, axis=-1) + apart, axis=-1)
+        tried.append((near, step))
+    near, step = (np.concatenate(one) for one in zip(*tried, strict=True))
     member = near[..., None] == np.arange(len(cells.gate))
     # the gauge of c: masses of the occupied groups closest to the true ones, in logarithms
     mass = np.sum(share[:, None] * (member @ cells.group), axis=1)
@@ -275,8 +273,8 @@ def _softmax_member(atoms: np.ndarray, cells: _SoftmaxTruth, model: Model, kind:
     scale = np.exp(np.sum(log_ratio, axis=1) / np.sum(mass > 0, axis=1))[:, None]
     w = share * scale
     split = (model.a_matrix, model.b)
-    norms = sum(norm(difference[..., part.start - 1 : part.stop - 1]) for part in split)
-    total = np.sum(np.abs(mass * scale - cells.mass), axis=1) + np.sum(w[..., None] * member * norms, axis=(1, 2))
+    norms = np.where(member, sum(norm(step[..., part.start - 1 : part.stop - 1]) for part in split)[..., None], 0.0)
+    total = np.sum(np.abs(mass * scale - cells.mass), axis=1) + np.sum(w[..., None] * norms, axis=(1, 2))
     if kind == "none":
         return float(np.min(total + np.sum(w[..., None] * member * np.sqrt(apart), axis=(1, 2))))
     # an atom of weight 0, which an empty cell can move
