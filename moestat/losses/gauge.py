@@ -86,9 +86,16 @@ def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
 
     For gates without a gauge it is one shift, zero.
     """
-    size = model.gate_size
     if model.gate != "softmax":
-        return np.zeros((1, size))
+        return np.zeros((1, model.gate_size))
+    return _shifts(atoms.tobytes(), truth.tobytes(), model)
+
+
+@lru_cache(maxsize=1024)
+def _shifts(fitted: bytes, target: bytes, model: Model) -> np.ndarray:
+    """Compute them once for all the losses of a fit."""
+    size = model.gate_size
+    atoms, truth = (np.frombuffer(part).reshape(-1, model.atom_size) for part in (fitted, target))
     gate, true_gate = atoms[:, :size], truth[:, :size]
     expert = np.sum((atoms[:, None, size:] - truth[:, size:]) ** 2, axis=-1)
     parts = [part for part in (model.a_matrix, model.b) if part.stop > part.start]
@@ -114,20 +121,22 @@ def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
         if cells == before:
             break
         before = cells
-        distinct = {one: int(k) for one, k in zip(cells, of, strict=True)}
-        new = [k for one, k in distinct.items() if one not in medians]
-        for part in parts:
-            shift[new, part] = geometric_median(apart[new][..., part])
-        medians |= {cells_: shift[k] for cells_, k in distinct.items() if k in new}
-        place = {one: k for k, one in enumerate(distinct)}
-        shift, of = np.stack([medians[one] for one in distinct]), np.array([place[one] for one in cells])
+        distinct = list(dict.fromkeys(cells))
+        new = [one for one in distinct if one not in medians]
+        rows = [int(of[cells.index(one)]) for one in new]
+        for part in parts if new else ():
+            shift[rows, part] = geometric_median(apart[rows][..., part])
+        medians |= dict(zip(new, shift[rows], strict=True))
+        shift, of = np.stack([medians[one] for one in distinct]), np.array([distinct.index(one) for one in cells])
     out: list[np.ndarray] = []
     for k in np.argsort(cost, kind="stable"):
         if all(np.abs(best[k] - other)[1:].max(initial=0.0) > 1e-9 for other in out):
             out.append(best[k])
         if len(out) == KEPT:
             break
-    return np.concatenate([_with_intercepts(gate + one, true_gate, expert, one) for one in out])
+    every = np.concatenate([_with_intercepts(gate + one, true_gate, expert, one) for one in out])
+    every.flags.writeable = False
+    return every
 
 
 def _with_intercepts(moved: np.ndarray, true_gate: np.ndarray, expert: np.ndarray, shift: np.ndarray) -> np.ndarray:
@@ -151,10 +160,13 @@ def geometric_median(points: np.ndarray) -> np.ndarray:
     Weiszfeld's iteration; where one of the points itself is as good, it is that point.
     """
     at = np.median(points, axis=-2)
-    scale = np.max(np.abs(points), axis=(-2, -1), keepdims=True)[..., 0] + 1e-100
+    least = 1e-12 * (np.max(np.abs(points), axis=(-2, -1), keepdims=True)[..., 0] + 1e-100)
+    spare = np.empty_like(points)
     for _ in range(WEISZFELD):
-        weight = 1.0 / (norm(points - at[..., None, :]) + 1e-12 * scale)
-        at = np.sum(weight[..., None] * points, axis=-2) / np.sum(weight, axis=-1)[..., None]
+        np.square(np.subtract(points, at[..., None, :], out=spare), out=spare)
+        weight = 1.0 / (np.sqrt(np.add.reduce(spare, axis=-1)) + least)
+        np.multiply(weight[..., None], points, out=spare)
+        at = np.add.reduce(spare, axis=-2) / np.add.reduce(weight, axis=-1)[..., None]
     choices = np.concatenate([points, at[..., None, :]], axis=-2)
     total = np.sum(norm(choices[..., :, None, :] - points[..., None, :, :]), axis=-1)
     pick = np.argmin(total, axis=-1)[..., None, None]
