@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/scoring.py        # about 40 CPU seconds
 
-d = 8, nine atoms for eight, fully quadratic score. Measures are truths with an atom split or copied, disturbed by 0.05 or
-0.2 per coordinate; the fit is local, from such a start, to n samples with noise variance 0.01. Times are CPU seconds of
-one thread, the least of ``--turns`` turns of all measures. *Apart*: the largest relative difference of L3 from equation
-(12), read atom by atom, to the minimiser that it is taken to, and of the function of that minimiser from the true one.
+d = 8, nine atoms for eight, fully quadratic score. Measures are truths with an atom split or copied, disturbed by 0.05
+or 0.2 per coordinate; the fit is local, from such a start, to n samples with noise variance 0.01. Times are CPU seconds
+of one thread, the least of ``--turns`` turns of all measures. *Apart*: the largest relative difference of L3 from
+equation (12), read atom by atom, to the minimiser that it is taken to, and of that minimiser's function from the truth.
 ``MOESTAT_KERNEL`` says what computes the fit (:mod:`moestat.fit.kernel`).
 """
 

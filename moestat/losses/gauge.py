@@ -101,7 +101,7 @@ def _shifts(fitted: bytes, target: bytes, model: Model) -> np.ndarray:
     parts = [part for part in (model.a_matrix, model.b) if part.stop > part.start]
     shift = np.concatenate([(true_gate - gate[:, None]).reshape(-1, size), [model.align(atoms, truth)[0, :size]]])
     shift[-1] -= gate[0]
-    of = np.arange(len(shift))  # which of the distinct shifts a pairing has reached; those with one set of cells are one
+    of = np.arange(len(shift))  # where each pairing is among the distinct shifts: those with the same cells are one
     cost, best, before = np.full(len(shift), np.inf), shift, [b""] * len(shift)
     medians: dict[bytes, np.ndarray] = {}
     for _ in range(ROUNDS):

@@ -146,7 +146,7 @@ def _with_piece(atoms: np.ndarray, rows: np.ndarray, pieces: Pieces, model: Mode
     gap = rows[:, None, : model.gate_size] - atoms[:, : model.gate_size]
     gate, gate_square = norm(gap[..., model.a_matrix]) + norm(gap[..., model.b]), np.sum(gap[..., 1:] ** 2, axis=-1)
     # atoms that a half can be nearest to: its gate alone is no farther than the nearest of the rows that stay
-    k, i = np.nonzero((gate_square[pieces.gates] <= (1 + ROUNDING) * rest[pieces.j]))
+    k, i = np.nonzero(gate_square[pieces.gates] <= (1 + ROUNDING) * rest[pieces.j])
     j, at = pieces.j[k], pieces.gates[k]
     expert = norm(atoms[i, None, model.eta] - pieces.eta[k])
     near = np.concatenate([gate_square[at, i, None] + expert**2, rest[j, i, None]], axis=1)

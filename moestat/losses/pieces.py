@@ -82,8 +82,9 @@ def _halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> tuple[np.ndarr
         first = np.concatenate([shares * eta, fitted, eta - fitted, between.reshape(-1, eta.size)])
         out.append(np.stack([first, eta - first], axis=1))
     elif kind == "relu" or model.expert == "polynomial":
-        power = 1.0 / model.power
-        out.append(np.stack([shares**power * eta, (1 - shares) ** power * eta], axis=1))
+        # one by one: the powers of an array are rounded in another way on some machines
+        root = np.array([[t ** (1.0 / model.power) for t in side.flat] for side in (shares, 1 - shares)])
+        out.append(np.moveaxis(root[..., None] * eta, 0, 1))
     c = [np.full((len(out[-1]), 2), atom[0])]
     if model.gate == "sigmoid" and not atom[1 : model.gate_size].any():
         t = SHARES[(SHARES > 0) & (SHARES < 1), None]

@@ -61,7 +61,16 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.losses.rays import equal_rows, merge_cost, merging, nearest, norm, null_projection, ray_distance, summed_by_group
+from moestat.losses.rays import (
+    equal_rows,
+    merge_cost,
+    merging,
+    nearest,
+    norm,
+    null_projection,
+    ray_distance,
+    summed_by_group,
+)
 from moestat.losses.voronoi import infimum
 from moestat.models.gates import gate_values
 from moestat.models.regression import Model

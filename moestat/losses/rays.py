@@ -113,9 +113,10 @@ def norm(x: np.ndarray) -> np.ndarray:
 
 
 def nearest(points: np.ndarray, others: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """Return which of others (M, Q) has the least squared distance plus ``more`` (N, M) of points (..., N, Q), (..., N).
+    """Return which of others (M, Q) each of the points (..., N, Q) is nearest to, an int array (..., N).
 
-    Products of matrices find it; where rounding decides, the sums of squares do, and of equals the first is taken.
+    ``more`` (N, M) is added to the squared distances. Products of matrices tell what is nearest; where rounding decides,
+    sums of squares do, the first one of equals.
     """
     squares = np.vecdot(others, others)
     score = squares + more - 2.0 * (points @ others.T)
