@@ -160,7 +160,7 @@ def _with_piece(atoms: np.ndarray, rows: np.ndarray, pieces: Pieces, model: Mode
         near[some, half] = np.sum(exact[:, 1:] ** 2, axis=-1)
     each = gate[at, i, None] + np.abs(atoms[i, :1] - pieces.c[k]) + expert
     own = np.where(near[:, 0] <= near[:, 2], each[:, 0], rest_cost[j, i])
-    costs = rest_cost[pieces.j]
+    costs = np.array(rest_cost[pieces.j], order="C")  # sums along rows are rounded by their layout
     costs[k, i] = np.where(near[:, 1] < np.minimum(near[:, 0], near[:, 2]), each[:, 1], own)
     total: np.ndarray = np.sum(costs, axis=1)
     return total

@@ -115,8 +115,8 @@ def norm(x: np.ndarray) -> np.ndarray:
 def nearest(points: np.ndarray, others: np.ndarray, more: np.ndarray) -> np.ndarray:
     """Return which of others (M, Q) each of the points (..., N, Q) is nearest to, an int array (..., N).
 
-    ``more`` (N, M) is added to the squared distances. Products of matrices tell what is nearest; where rounding decides,
-    sums of squares do, the first one of equals.
+    ``more`` (N, M) is added to the squared distances. Products of matrices tell what is nearest; where rounding
+    decides, sums of squares do, the first one of equals.
     """
     squares = np.vecdot(others, others)
     score = squares + more - 2.0 * (points @ others.T)
