@@ -127,14 +127,14 @@ def _place_superfluous(atoms: np.ndarray, truth: np.ndarray, model: Model) -> tu
         for loss, base in beam:
             entries.setdefault(loss, base)  # the atom vanishes where nobody is
             pieces, rows = pieces_of(atoms, base, model), np.concatenate([base, atoms])
-            losses = _with_piece(atoms, rows, pieces, model)
+            losses = losses_with(atoms, rows, pieces, model)
             for k in np.argsort(losses, kind="stable")[:BEAM]:
                 entries.setdefault(float(losses[k]), pieces.measure(rows, len(base), int(k), model))
         beam = sorted(entries.items(), key=lambda entry: entry[0])[:BEAM]
     return min((_polish(atoms, measure, truth, model, loss) for loss, measure in beam), key=lambda end: end[0])
 
 
-def _with_piece(atoms: np.ndarray, rows: np.ndarray, pieces: Pieces, model: Model) -> np.ndarray:
+def losses_with(atoms: np.ndarray, rows: np.ndarray, pieces: Pieces, model: Model) -> np.ndarray:
     """Return equation (12) for every choice (C,): only two columns of the distances change, and there for few atoms."""
     n, m = len(atoms), len(rows) - len(atoms)
     cost, square = _distances(atoms, rows[:m], model)
@@ -148,7 +148,8 @@ def _with_piece(atoms: np.ndarray, rows: np.ndarray, pieces: Pieces, model: Mode
     # atoms that a half can be nearest to: its gate alone is no farther than the nearest of the rows that stay
     k, i = np.nonzero(gate_square[pieces.gates] <= (1 + ROUNDING) * rest[pieces.j])
     j, at = pieces.j[k], pieces.gates[k]
-    expert = norm(atoms[i, None, model.eta] - pieces.eta[k])
+    # layouts are fixed, for they decide how sums are rounded
+    expert = norm(np.subtract(atoms[i][:, None, model.eta], pieces.eta[k], order="C"))
     near = np.concatenate([gate_square[at, i, None] + expert**2, rest[j, i, None]], axis=1)
     near[j < 0, 0] = np.inf
     # where rounding decides, as between halves with equal experts, the sums over all coordinates do
@@ -160,7 +161,7 @@ def _with_piece(atoms: np.ndarray, rows: np.ndarray, pieces: Pieces, model: Mode
         near[some, half] = np.sum(exact[:, 1:] ** 2, axis=-1)
     each = gate[at, i, None] + np.abs(atoms[i, :1] - pieces.c[k]) + expert
     own = np.where(near[:, 0] <= near[:, 2], each[:, 0], rest_cost[j, i])
-    costs = np.array(rest_cost[pieces.j], order="C")  # sums along rows are rounded by their layout
+    costs = np.array(rest_cost[pieces.j], order="C")
     costs[k, i] = np.where(near[:, 1] < np.minimum(near[:, 0], near[:, 2]), each[:, 1], own)
     total: np.ndarray = np.sum(costs, axis=1)
     return total
