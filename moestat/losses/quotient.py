@@ -282,7 +282,8 @@ def _softmax_member(atoms: np.ndarray, cells: _SoftmaxTruth, model: Model, kind:
     scale = np.exp(np.sum(log_ratio, axis=1) / np.sum(mass > 0, axis=1))[:, None]
     w = share * scale
     split = (model.a_matrix, model.b)
-    norms = np.where(member, sum(norm(step[..., part.start - 1 : part.stop - 1]) for part in split)[..., None], 0.0)
+    far = np.asarray(sum(norm(step[..., part.start - 1 : part.stop - 1]) for part in split))
+    norms = np.where(member, far[..., None], 0.0)
     total = np.sum(np.abs(mass * scale - cells.mass), axis=1) + np.sum(w[..., None] * norms, axis=(1, 2))
     if kind == "none":
         return float(np.min(total + np.sum(w[..., None] * member * np.sqrt(apart), axis=(1, 2))))
