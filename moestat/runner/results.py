@@ -6,15 +6,17 @@ import hashlib
 import time
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from moestat import files
 from moestat.bounded import DataFileError, require
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import hdf5, manifest_file
+from moestat.runner import manifest_file
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 NAME = "results.nc"
 NOT_COMPUTED = -1
@@ -63,6 +65,10 @@ def read(path: Path) -> xr.Dataset:
     Raises InputError if there is none; StaleError if it was changed after it was written; UserError if it cannot be
     read as netCDF, or reaches out of itself.
     """
+    import xarray as xr
+
+    from moestat.runner import hdf5
+
     if not path.exists():
         raise InputError(f"there is no {path}; run the study first")
     try:

@@ -15,7 +15,7 @@ from scipy import stats
 
 import moestat.rates
 from moestat import rounding
-from moestat.claims import verdicts
+from moestat.claims import verdicts, wording
 from moestat.claims.selection import usable
 from moestat.rates import Estimate
 from moestat.runner.results import BINARY
@@ -85,7 +85,7 @@ def test_a_slope_is_judged_by_its_interval(rule, word):
     assert (verdict.verdict, verdict.reason, verdict.predicted) == (word, "", -0.5)
     assert verdict.ci_low < verdict.estimate < verdict.ci_high and verdict.estimate == pytest.approx(-0.5, abs=0.1)
     assert "10 complete replicates at 5 sizes from 1000 to 100000; 0 failed, 0 not converged" in verdict.why
-    assert tuple(verdict.row()) == verdicts.COLUMNS
+    assert tuple(verdict.row()) == wording.COLUMNS
 
 
 @settings(max_examples=100, deadline=None)
