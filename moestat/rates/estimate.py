@@ -103,7 +103,7 @@ def of_log_means(x: np.ndarray, losses: np.ndarray, level: float) -> tuple[Estim
     slope, variance, rest = _line(design, logs)
     ols = Estimate(slope, np.nan, np.nan)
     if size > 2:
-        ols = _around(slope, variance * float(rest @ rest) / (size - 2), level, size - 2)
+        ols = _around(slope, variance * (float(rest @ rest) / (size - 2)), level, size - 2)
     if count < 2:
         return ols, NOTHING
     se = np.std(relative, axis=1, ddof=1) / np.sqrt(count) / np.mean(relative, axis=1)

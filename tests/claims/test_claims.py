@@ -409,10 +409,10 @@ def test_claims_of_other_presets_or_of_arms_that_one_leaves_out_are_not_judged()
     ],
 )
 def test_a_run_that_is_not_the_papers_own_problem_says_so(scale, at_most, at_least):
-    for rule, wording in (({"at_most": 0}, at_most), ({"at_least": 0}, at_least)):
+    for rule, wanted in (({"at_most": 0}, at_most), ({"at_least": 0}, at_least)):
         made = study(SLOPE | rule, SLOPE | rule | {"scale": "paper"}, scale=scale)  # the scale of a claim goes first
         (first, second) = verdicts.judge(dataset(), made, "quick")
-        assert (first.scale, first.wording, second.scale) == (scale, wording, "paper")
+        assert (first.scale, first.wording, second.scale) == (scale, wanted, "paper")
     printed = study(SLOPE | {"predicted": -0.5, "printed": True, "within": [-0.3, -0.2]}, scale=scale)
     word = "not supported" if scale == "paper" else "inconclusive"
     assert verdicts.judge(dataset(), printed, "quick")[0].verdict == word
