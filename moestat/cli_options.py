@@ -111,7 +111,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--block": {"type": _WHOLE, "metavar": "B", "help": "replicates per shard; no number depends on it"},
     "--device": {"choices": ("auto", "cpu", "cuda"), "default": "auto", "help": "(default: auto)"},
     "--backend": {"choices": ("loky", "dask"), "default": "loky", "help": "this machine, or a cluster"},
-    "--scheduler": {"default": "", "metavar": "ADDRESS", "help": "of dask: tcp://host:port"},
+    "--scheduler": {"default": "", "metavar": "ADDRESS", "help": "of dask: tcp://host:port (default: a cluster here)"},
     "--timeout": {"type": _read(float, "seconds above 0"), "metavar": "SECONDS", "help": "end a slower replicate"},
     "--part": {
         "type": _read(_part, "I/K with 1 <= I <= K, e.g. 3/20"),
@@ -224,8 +224,6 @@ def request(arguments: argparse.Namespace, study: str | None = None) -> Request:
     """Return what the options ask for; ``study`` replaces the study they name."""
     given = {**vars(arguments), "study": study or arguments.study, "settings": settings(arguments.set)}
     dask = given.get("backend") == "dask"
-    if dask and not given["scheduler"]:
-        raise InputError("--backend dask needs --scheduler ADDRESS, e.g. tcp://127.0.0.1:8786")
     if given.get("scheduler") and not dask:
         raise InputError("--scheduler belongs to --backend dask")
     if dask and given["timeout"] is not None:
