@@ -21,7 +21,11 @@ def known(paper: str | None) -> dict[str, Path]:
     from moestat.study import load
 
     studies = load.known_studies()
-    return load.of_paper(studies, paper) if paper else studies
+    if paper:
+        from moestat.study import lookup
+
+        return lookup.of_paper(studies, paper)
+    return studies
 
 
 def listing(arguments: argparse.Namespace) -> None:
