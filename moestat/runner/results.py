@@ -65,9 +65,7 @@ def read(path: Path) -> xr.Dataset:
     Raises InputError if there is none; StaleError if it was changed after it was written; UserError if it cannot be
     read as netCDF, or reaches out of itself.
     """
-    import xarray as xr
-
-    from moestat.runner import hdf5
+    from moestat.runner import hdf5, netcdf
 
     if not path.exists():
         raise InputError(f"there is no {path}; run the study first")
@@ -79,8 +77,7 @@ def read(path: Path) -> xr.Dataset:
                 "again with the subcommand collect, or read a copy that lies elsewhere"
             )
         hdf5.check(path)
-        with xr.open_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False) as dataset:
-            return in_order(dataset.load())
+        return in_order(netcdf.load(path))
     except DataFileError as error:
         raise UserError(str(error)) from None
     except UNREADABLE as error:
