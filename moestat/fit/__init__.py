@@ -1,8 +1,8 @@
 """Solvers: they know residuals and likelihoods, not papers.
 
-:func:`least_squares` and :func:`maximum_likelihood` are the doors for data of one's own. The first refuses what :func:`moestat.fit.newton.least_squares`, which
-the experiments call, fits as far as it goes: there a data set that is not finite must not stop the others of its batch,
-and ends with a status.
+:func:`least_squares` and :func:`maximum_likelihood` are the doors for data of one's own. The first refuses
+what :func:`moestat.fit.newton.least_squares`, which the experiments call, fits as far as it goes: there a data set that
+is not finite must not stop the others of its batch, and ends with a status.
 """
 
 from __future__ import annotations

@@ -161,8 +161,8 @@ class GaussianGateLikelihood:
         columns = [part for j in range(d) for part in (root[..., j:, j], along[..., j : j + 1])]
         own = np.concatenate([*columns, mean, np.log(v)[..., None]], axis=-1)
         gate = np.log(mass[:, :-1]) - np.log(mass[:, -1:])
-        free: np.ndarray = np.concatenate([gate, own.reshape(len(r), -1)], axis=1)
-        return np.clip(free, self.lower, self.upper)
+        free = np.concatenate([gate, own.reshape(len(r), -1)], axis=1)
+        return np.asarray(np.clip(free, self.lower, self.upper))
 
     def atoms(self, free: np.ndarray) -> np.ndarray:
         """Return the atoms (N, P) of one point, see :class:`moestat.models.gaussian_gate.GaussianGate`."""

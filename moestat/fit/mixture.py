@@ -164,11 +164,9 @@ def maximum_likelihood(
     """
     points, inputs = _inputs(x)
     values = _finite(y, "y")
-    _check(points, values, inputs, experts, gate, starts)
+    _check(points, values, inputs, experts, gate, starts, seed)
     n, data = len(values), _Standardised(points, values)
-    bounds = VARIANCES if variances is None else tuple(float(v) / data.size**2 for v in variances)
-    if len(bounds) != 2 or not 0 < bounds[0] < bounds[1] < np.inf:
-        raise InputError(f"variances is {variances}; allowed are two numbers, 0 < lower < upper")
+    bounds = VARIANCES if variances is None else _bounds(variances, data.size)
 
     def likelihood(rows: np.ndarray) -> Likelihood:
         part = data.x[rows], data.y[rows], experts, BOX, bounds
@@ -241,6 +239,14 @@ class _Standardised:
         return out
 
 
+def _bounds(variances: Any, size: float) -> tuple[float, float]:
+    """Return bounds of variances, which are given in the units of y, for a standardised one."""
+    ends = to_numpy(as_float64(variances, "variances"))
+    if ends.shape != (2,) or not 0 < ends[0] < ends[1] < np.inf:
+        raise InputError(f"variances is {show(variances)}; allowed are two numbers, 0 < lower < upper")
+    return float(ends[0]) / size**2, float(ends[1]) / size**2
+
+
 def _finite(array: Any, name: str) -> np.ndarray:
     numbers = to_numpy(as_float64(array, name))
     bad = int(np.sum(~np.isfinite(numbers)))
@@ -268,7 +274,9 @@ def _inputs(x: Any, names: tuple[str, ...] | None = None) -> tuple[np.ndarray, t
     )
 
 
-def _check(x: np.ndarray, y: np.ndarray, names: tuple[str, ...], experts: int, gate: str, starts: int) -> None:
+def _check(
+    x: np.ndarray, y: np.ndarray, names: tuple[str, ...], experts: int, gate: str, starts: int, seed: int
+) -> None:
     """Refuse what has no maximum, or none that can be found."""
     if gate == "top-k":
         raise InputError(
@@ -279,15 +287,18 @@ def _check(x: np.ndarray, y: np.ndarray, names: tuple[str, ...], experts: int, g
         raise InputError(f"gate is {show(gate)}{nearest(str(gate), GATES) or ';'} allowed are {listed(GATES)}")
     if y.shape != x.shape[:1]:
         raise InputError(f"y has shape {y.shape}; allowed is {x.shape[:1]}, a number for each row of x")
-    for name, value in (("experts", experts), ("starts", starts)):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise InputError(f"{name} is {show(value)}; allowed are whole numbers from 1")
+    for name, value in (("experts", experts), ("starts", starts), ("seed", seed)):
+        least = int(name != "seed")
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            raise InputError(f"{name} is {show(value)}; allowed are whole numbers from {least}")
     distinct = len(np.unique(np.column_stack([x, y]), axis=0))
     if experts > distinct:
         raise InputError(f"experts is {experts}, but only {distinct} of the samples are distinct")
     for name, column in (("y", y), *((f"column {name!r} of x", x[:, k]) for k, name in enumerate(names))):
         if np.ptp(column) == 0:
-            raise InputError(f"{name} is constant ({column[0]:g}): experts have intercepts, leave it out")
+            raise InputError(f"{name} is constant ({column[0]:g}), so that nothing can be learnt from it; leave it out")
+        if np.abs(column).max() > 1e100 or np.ptp(column) < 1e-100:
+            raise InputError(f"{name} has numbers whose powers are beyond the range of float64; rescale it")
     if np.linalg.matrix_rank((x - x.mean(axis=0)) / x.std(axis=0), rtol=1e-9) < x.shape[1]:
         raise InputError(f"the columns {listed(names)} of x are linearly dependent; leave one out")
 
