@@ -42,6 +42,7 @@ FEW, LEADERS = 2000, 5  #: Samples on which all starts go up, and distinct maxim
 Likelihood = SoftmaxLikelihood | GaussianGateLikelihood
 _EM_STEPS = 20
 _LEAST_CURVATURE = 1e-10  # smallest eigenvalue of the scaled information that can be inverted
+_LEAST_INFORMATION = 1e-6  # of a coordinate of standardised data, to have a standard error (of at most 1000)
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +56,8 @@ class MixtureFit:
     gate: str
     inputs: tuple[str, ...]  #: Names of the columns of x.
     parameters: pd.DataFrame
-    #: From the observed information; NaN for a parameter on a bound, and for all where the information is singular.
+    #: From the observed information; NaN for a parameter on a bound or of an expert without samples, and for all where
+    #: the information is singular.
     standard_errors: pd.DataFrame
     sandwich: pd.DataFrame  #: Standard errors that hold where the density is not of this family, too.
     theta: np.ndarray  #: (N, P), atoms in the order of the class of ``model``.
@@ -375,20 +377,22 @@ def _standard_errors(
     like: Likelihood, best: np.ndarray, n: int, report: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return standard errors by the observed information and by the sandwich, and which parameters are on a bound."""
-    inside = (best > like.lower) & (best < like.upper)
+    inside, variable = (best > like.lower) & (best < like.upper), like.lower < like.upper
     steps = 1e-6 * np.maximum(1.0, np.abs(best))
     slopes = np.stack([report(best + h) - report(best - h) for h in np.diag(steps)], axis=-1) / (2 * steps)
-    held = np.any(slopes[..., ~inside & (like.lower < like.upper)] != 0, axis=-1)
-    information = n * like.problem(best[None], np.zeros(1, dtype=np.int64)).gram[0][np.ix_(inside, inside)]
-    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
-    scaled = information / np.outer(scale, scale)
-    if np.linalg.eigvalsh(scaled)[0] < _LEAST_CURVATURE:
+    held = np.any(slopes[..., variable & ~inside] != 0, axis=-1)
+    information = n * like.problem(best[None], np.zeros(1, dtype=np.int64)).gram[0]
+    known = inside & (np.diag(information) > _LEAST_INFORMATION)
+    scale = np.sqrt(np.diag(information)[known])
+    values, vectors = np.linalg.eigh(information[np.ix_(known, known)] / np.outer(scale, scale))
+    if not known.any() or values[0] < _LEAST_CURVATURE:
         return np.full(held.shape, np.nan), np.full(held.shape, np.nan), held
-    inverse = np.linalg.inv(scaled) / np.outer(scale, scale)
-    scores, slopes = like.scores(best)[:, inside], np.where(held[..., None], np.nan, slopes[..., inside])
-    both = (inverse, inverse @ (scores.T @ scores) @ inverse)
-    observed, sandwich = (np.sqrt(np.einsum("rki,ij,rkj->rk", slopes, part, slopes)) for part in both)
-    return observed, sandwich, held
+    root = vectors / np.sqrt(values) / scale[:, None]  # root root' is the inverse
+    observed = slopes[..., known] @ root
+    sandwich = observed @ (like.scores(best)[:, known] @ root).T
+    lost = np.any(slopes[..., variable & ~known] != 0, axis=-1)
+    errors = (np.where(lost, np.nan, np.linalg.norm(part, axis=-1)) for part in (observed, sandwich))
+    return *errors, held
 
 
 def _notes(fit: MixtureFit, held: pd.DataFrame, lower: float) -> Iterator[str]:
@@ -405,8 +409,9 @@ def _notes(fit: MixtureFit, held: pd.DataFrame, lower: float) -> Iterator[str]:
     narrow = [k for k in held if held.loc["variance", k] and fit.parameters.loc["variance", k] < 1.5 * lower]
     if narrow:
         yield (
-            f"Variances on their lower bound {number(lower)}: expert {listed(narrow)}. Without it the likelihood would "
-            "grow on samples that lie on a plane; take fewer experts, or a higher bound."
+            f"Variances on their lower bound {number(lower)}: expert{'s' * (len(narrow) > 1)} {listed(narrow)}. The "
+            "likelihood grows as it is lowered, without end where samples lie on a plane; take fewer experts, or a "
+            "higher bound."
         )
         regular = fit.maxima[fit.maxima["on_bound"] == 0]
         if len(regular):
@@ -423,8 +428,14 @@ def _notes(fit: MixtureFit, held: pd.DataFrame, lower: float) -> Iterator[str]:
         if size < len(fit.inputs) + 2:
             some = "no samples" if size < 0.5 else f"{size:.1f} samples, fewer than its plane and variance have numbers"
             yield f"Expert {k} has {some}; take fewer experts."
+    unknown = fit.standard_errors.isna() & ~held
     if fit.standard_errors.isna().to_numpy().all():
         yield "The information is singular, so that there are no standard errors."
+    else:
+        alive = [k for k in held if fit.n * fit.share[k - 1] >= 0.5]
+        lost = [f"{name} of expert {k}" for k in alive for name in held.index if unknown.loc[name, k]]
+        if lost:
+            yield f"Not determined by these data, and without standard errors: {listed(lost)}."
     if fit.gate == "gaussian":
         yield (
             "The log-likelihood is that of x and y together; that of y given x, which compares with other gates', is "

@@ -168,7 +168,8 @@ def _powers(own: Array) -> Array:
 
 def _by_kind(blocks: dict[str, Array], mass: Array, member: Array, size: Array) -> dict[str, Array]:
     """Return the errors of blocks (..., N, N*) and masses (..., N*) by kind of cell, and the numbers of such cells."""
-    xp, out = namespace(mass), {}
+    xp = namespace(mass)
+    out: dict[str, Array] = {}
     kinds = {"over": size > 1, "exact": size == 1}
     errors = {name: xp.sum(error * member, axis=-1) for name, error in blocks.items()}
     for kind, is_kind in kinds.items():
@@ -232,7 +233,7 @@ def _align(fitted: Array, truth: Array, model: SoftmaxGaussian) -> tuple[Array, 
         fixed = sum(np.linalg.norm(apart[..., part], axis=-1) for part in (model.a, model.beta, model.variance))
         gates = target[None, :, model.gate] - atoms[:, None, model.gate]
         # pairing and shift in turn, from the shift that makes any two gates equal
-        for shift in gates.reshape(-1, 1 + model.d):
+        for shift in gates.reshape(-1, gates.shape[-1]):
             for _ in range(20):
                 i, j = linear_sum_assignment(fixed + np.linalg.norm(gates - shift, axis=-1))
                 before, shift = shift, gates[i, j].mean(axis=0)

@@ -106,7 +106,9 @@ def score(
         least = np.linalg.eigvalsh(unpack_symmetric(known[..., model.spread], model.d))[..., 0]
         usable &= np.all((least > 0) & (known[..., 0] > 0), axis=-1)
     if not usable.any():
-        raise ValueError("parameters holds no usable fit: all have numbers that are not finite or variances <= 0")
+        raise ValueError(
+            "parameters holds no usable fit: all have numbers that are not finite, or variances or weights <= 0"
+        )
     good = fitted[usable]
     losses: dict[str, np.ndarray]
     if isinstance(model, SoftmaxGaussian):

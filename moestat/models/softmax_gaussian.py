@@ -37,7 +37,7 @@ class SoftmaxGaussian:
     @property
     def atom_size(self) -> int:
         """Number P of coordinates of an atom, 2 d + 3 with a linear score."""
-        return self.gate.stop + self.d + 2
+        return score_size(self.scores, self.d) + self.d + 2
 
     @property
     def c(self) -> slice:
