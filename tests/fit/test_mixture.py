@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -268,3 +271,10 @@ X, Y = two_planes(40, 2)
 def test_what_has_no_fit_is_refused_in_a_sentence(change, told):
     with pytest.raises((InputError, TypeError), match=told):
         maximum_likelihood(**{"x": X, "y": Y, "experts": 2, "starts": 2} | change)
+
+
+def test_the_page_prints_what_it_says(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "howto-likelihood.md").read_text(encoding="utf-8")
+    exec(page.split("```python\n")[1].split("```")[0], {})
+    wanted, found = (re.sub(r"Largest gradient .*", "", text) for text in (page, capsys.readouterr().out))
+    assert found.strip() in wanted
