@@ -21,6 +21,7 @@ from moestat.arrays import to_numpy
 from moestat.doors import as_float64
 from moestat.errors import InputError
 from moestat.fit.gaussian_gate import GaussianGateLikelihood
+from moestat.fit.likelihood import standard_errors
 from moestat.fit.second_order import Ends
 from moestat.fit.softmax_global import SURE, global_maximum
 from moestat.fit.softmax_likelihood import pack, unpack
@@ -41,8 +42,6 @@ SAME = 0.01  #: Log-likelihood units within which two ends are one maximum.
 FEW, LEADERS = 2000, 5  #: Samples on which all starts go up, and distinct maxima that go on from there to all samples.
 Likelihood = SoftmaxLikelihood | GaussianGateLikelihood
 _EM_STEPS = 20
-_LEAST_CURVATURE = 1e-10  # smallest eigenvalue of the scaled information that can be inverted
-_LEAST_INFORMATION = 1e-6  # of a coordinate of standardised data, to have a standard error (of at most 1000)
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,21 +153,15 @@ def maximum_likelihood(
     ------
     moestat.errors.InputError
         If there is no such fit.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.uniform(-2, 2, 300)
-    >>> y = np.where(rng.random(300) < 1 / (1 + np.exp(-4 * x)), 1 + x, 3 * x) + 0.1 * rng.normal(size=300)
-    >>> fit = maximum_likelihood(x, y, experts=2)
-    >>> sorted(round(float(slope)) for slope in fit.parameters.loc["mean x"])
-    [1, 3]
     """
     points, inputs = _inputs(x)
     values = _finite(y, "y")
     _check(points, values, inputs, experts, gate, starts, seed)
     n, data = len(values), _Standardised(points, values)
-    bounds = VARIANCES if variances is None else _bounds(variances, data.size)
+    ends = np.array(VARIANCES) if variances is None else _finite(variances, "variances") / data.size**2
+    if ends.shape != (2,) or not 0 < ends[0] < ends[1]:
+        raise InputError(f"variances is {show(variances)}; allowed are two numbers, 0 < lower < upper")
+    bounds = float(ends[0]), float(ends[1])
 
     def likelihood(rows: np.ndarray) -> Likelihood:
         part = data.x[rows], data.y[rows], experts, BOX, bounds
@@ -178,9 +171,9 @@ def maximum_likelihood(
     count = int(np.sum(whole.lower < whole.upper))
     if n < count:
         raise InputError(f"{n} samples cannot determine {count} parameters; take fewer experts or columns")
-    ends, came, rounds = _searched(likelihood, data, experts, starts, seed)
-    heights = n * (whole.shift - ends.loss - np.log(data.size) - (gate == "gaussian") * np.log(data.scale).sum())
-    atoms = [whole.atoms(free) for free in ends.theta]
+    found, came, rounds = _searched(likelihood, data, experts, starts, seed)
+    heights = n * (whole.shift - found.loss - np.log(data.size) - (gate == "gaussian") * np.log(data.scale).sum())
+    atoms = [whole.atoms(free) for free in found.theta]
     shares = [gaussian.posterior(whole.model.components(t, data.x), data.y)[0].mean(axis=-1) for t in atoms]
     narrow = [int(np.sum(theta[:, -1] <= bounds[0] * (1 + 1e-9))) for theta in atoms]
     fewest = [n * share.min() for share in shares]
@@ -190,9 +183,9 @@ def maximum_likelihood(
     def report(free: np.ndarray) -> np.ndarray:
         return _rows(data.in_units(whole.atoms(free)[order], whole.model), whole.model, gate)
 
-    errors = _standard_errors(whole, ends.theta[0], n, report)
-    tables = (pd.DataFrame(a, _names(gate, inputs), range(1, experts + 1)) for a in (report(ends.theta[0]), *errors))
-    parameters, observed, sandwich, held = tables
+    tables = (report(found.theta[0]), *standard_errors(whole, found.theta[0], n, report))
+    names, columns = _names(gate, inputs), range(1, experts + 1)
+    parameters, observed, sandwich, held = (pd.DataFrame(table, names, columns) for table in tables)
     theta = data.in_units(atoms[0][order], whole.model)
     fit = MixtureFit(
         gate=gate,
@@ -207,9 +200,9 @@ def maximum_likelihood(
         count=count,
         n=n,
         share=shares[0][order],
-        gradient=float(ends.gradient[0]),
-        decrement=float(n * ends.decrement[0]),
-        status=Status(int(ends.status[0])),
+        gradient=float(found.gradient[0]),
+        decrement=float(n * found.decrement[0]),
+        status=Status(int(found.status[0])),
         maxima=maxima,
         starts=starts,
         rounds=rounds,
@@ -241,18 +234,9 @@ class _Standardised:
         return out
 
 
-def _bounds(variances: Any, size: float) -> tuple[float, float]:
-    """Return bounds of variances, which are given in the units of y, for a standardised one."""
-    ends = to_numpy(as_float64(variances, "variances"))
-    if ends.shape != (2,) or not 0 < ends[0] < ends[1] < np.inf:
-        raise InputError(f"variances is {show(variances)}; allowed are two numbers, 0 < lower < upper")
-    return float(ends[0]) / size**2, float(ends[1]) / size**2
-
-
 def _finite(array: Any, name: str) -> np.ndarray:
     numbers = to_numpy(as_float64(array, name))
-    bad = int(np.sum(~np.isfinite(numbers)))
-    if bad:
+    if bad := int(np.sum(~np.isfinite(numbers))):
         raise InputError(f"{name} holds {bad} number(s) that are missing or not finite; allowed are finite numbers")
     return numbers
 
@@ -260,6 +244,8 @@ def _finite(array: Any, name: str) -> np.ndarray:
 def _inputs(x: Any, names: tuple[str, ...] | None = None) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return inputs (n, d) and the names of their columns: those that a fit has, if they are given."""
     columns = [str(name) for name in getattr(x, "columns", ())]
+    if len(set(columns)) < len(columns):
+        raise InputError(f"x has the columns {listed(columns)}; allowed are names that differ")
     if names and columns:
         if not set(names) <= set(columns):
             raise InputError(f"x has the columns {listed(columns)}; the fit has {listed(names)}")
@@ -271,9 +257,8 @@ def _inputs(x: Any, names: tuple[str, ...] | None = None) -> tuple[np.ndarray, t
     d = points.shape[1]
     if names and d != len(names):
         raise InputError(f"x has {counted(d, 'column')}; the fit has {listed(names)}")
-    return points, tuple(
-        columns or ([str(getattr(x, "name", None) or "x")] if d == 1 else [f"x{k + 1}" for k in range(d)])
-    )
+    plain = [str(getattr(x, "name", None) or "x")] if d == 1 else [f"x{k + 1}" for k in range(d)]
+    return points, tuple(columns or plain)
 
 
 def _check(
@@ -293,8 +278,7 @@ def _check(
         least = int(name != "seed")
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
             raise InputError(f"{name} is {show(value)}; allowed are whole numbers from {least}")
-    distinct = len(np.unique(np.column_stack([x, y]), axis=0))
-    if experts > distinct:
+    if experts > (distinct := len(np.unique(np.column_stack([x, y]), axis=0))):
         raise InputError(f"experts is {experts}, but only {distinct} of the samples are distinct")
     for name, column in (("y", y), *((f"column {name!r} of x", x[:, k]) for k, name in enumerate(names))):
         if np.ptp(column) == 0:
@@ -343,8 +327,7 @@ def _planes(
 def _climbed(like: Likelihood, free: np.ndarray, came: np.ndarray) -> tuple[Ends, np.ndarray]:
     """Return the distinct ends of the way up, the best first, and how many starts came to each."""
     ends = trust_region(like.problem, free, lower=like.lower, upper=like.upper, max_iterations=500)
-    leaders: list[int] = []
-    counts: list[int] = []
+    leaders, counts = list[int](), list[int]()
     for row in np.argsort(ends.loss, kind="stable"):
         if not leaders or len(like.y) * (ends.loss[row] - ends.loss[leaders[-1]]) > SAME:
             leaders.append(int(row))
@@ -373,32 +356,10 @@ def _rows(theta: np.ndarray, model: Any, gate: str) -> np.ndarray:
     return np.concatenate([rows, theta[:, model.beta], theta[:, model.a], theta[:, -1:]], axis=1).T
 
 
-def _standard_errors(
-    like: Likelihood, best: np.ndarray, n: int, report: Callable[[np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return standard errors by the observed information and by the sandwich, and which parameters are on a bound."""
-    inside, variable = (best > like.lower) & (best < like.upper), like.lower < like.upper
-    steps = 1e-6 * np.maximum(1.0, np.abs(best))
-    slopes = np.stack([report(best + h) - report(best - h) for h in np.diag(steps)], axis=-1) / (2 * steps)
-    held = np.any(slopes[..., variable & ~inside] != 0, axis=-1)
-    information = n * like.problem(best[None], np.zeros(1, dtype=np.int64)).gram[0]
-    known = inside & (np.diag(information) > _LEAST_INFORMATION)
-    scale = np.sqrt(np.diag(information)[known])
-    values, vectors = np.linalg.eigh(information[np.ix_(known, known)] / np.outer(scale, scale))
-    if not known.any() or values[0] < _LEAST_CURVATURE:
-        return np.full(held.shape, np.nan), np.full(held.shape, np.nan), held
-    root = vectors / np.sqrt(values) / scale[:, None]  # root root' is the inverse
-    observed = slopes[..., known] @ root
-    sandwich = observed @ (like.scores(best)[:, known] @ root).T
-    lost = np.any(slopes[..., variable & ~known] != 0, axis=-1)
-    errors = (np.where(lost, np.nan, np.linalg.norm(part, axis=-1)) for part in (observed, sandwich))
-    return *errors, held
-
-
 def _notes(fit: MixtureFit, held: pd.DataFrame, lower: float) -> Iterator[str]:
     """Say in sentences what a reader must know of a fit."""
     came, missed = int(fit.maxima["starts"][0]), 1 - 0.05 ** (1 / fit.starts)
-    yield (f"{fit.status.sentence} Largest gradient {fit.gradient:.1e}; still to be gained there {fit.decrement:.1e}.")
+    yield f"{fit.status.sentence} Largest gradient {fit.gradient:.1e}; still to be gained there {fit.decrement:.1e}."
     search = f" and {counted(fit.rounds, 'round')} of a search" if fit.rounds is not None else ""
     yield (
         f"{came} of {counted(fit.starts, 'start')}{search} came to this maximum; a higher one to which {missed:.1%} of "
@@ -414,14 +375,12 @@ def _notes(fit: MixtureFit, held: pd.DataFrame, lower: float) -> Iterator[str]:
             "higher bound."
         )
         regular = fit.maxima[fit.maxima["on_bound"] == 0]
-        if len(regular):
-            height, there = regular["log_likelihood"].iloc[0], int(regular["starts"].iloc[0])
-            yield (
-                f"The highest maximum with no variance on that bound has {height:.3f}; "
-                f"{there} of {counted(fit.starts, 'start')} came there."
-            )
-    others = [f"{name} of expert {k}" for name in held.index for k in held if held.loc[name, k]]
-    others = [name for name in others if name not in {f"variance of expert {k}" for k in narrow}]
+        for height, there in regular[["log_likelihood", "starts"]].head(1).to_numpy():
+            some = f"{there:.0f} of {counted(fit.starts, 'start')}"
+            yield f"The highest maximum with no variance on that bound has {height:.3f}; {some} came there."
+    told = pd.DataFrame(held, copy=True)
+    told.loc["variance", narrow] = False
+    others = [f"{name} of expert {k}" for k in told for name in told.index[told[k]]]
     if others:
         yield f"On a bound, and without standard errors: {listed(others)}."
     for k, size in enumerate(fit.n * fit.share, start=1):
@@ -429,13 +388,11 @@ def _notes(fit: MixtureFit, held: pd.DataFrame, lower: float) -> Iterator[str]:
             some = "no samples" if size < 0.5 else f"{size:.1f} samples, fewer than its plane and variance have numbers"
             yield f"Expert {k} has {some}; take fewer experts."
     unknown = fit.standard_errors.isna() & ~held
+    lost = [f"{name} of expert {k}" for k in held if fit.n * fit.share[k - 1] >= 0.5 for name in held.index[unknown[k]]]
     if fit.standard_errors.isna().to_numpy().all():
         yield "The information is singular, so that there are no standard errors."
-    else:
-        alive = [k for k in held if fit.n * fit.share[k - 1] >= 0.5]
-        lost = [f"{name} of expert {k}" for k in alive for name in held.index if unknown.loc[name, k]]
-        if lost:
-            yield f"Not determined by these data, and without standard errors: {listed(lost)}."
+    elif lost:
+        yield f"Not determined by these data, and without standard errors: {listed(lost)}."
     if fit.gate == "gaussian":
         yield (
             "The log-likelihood is that of x and y together; that of y given x, which compares with other gates', is "
