@@ -108,11 +108,14 @@ class GaussianGateLikelihood:
 
     def begin(self, mean: np.ndarray, variance: np.ndarray, steps: int) -> np.ndarray:
         """Return where EM is after so many steps (S, p) from planes (S, N, d + 1), intercepts first."""
-        off = self.y - mean[..., 1:] @ self.w[1:] - mean[..., :1]
-        free = self._maximised(softmax(-0.5 * off * off / variance[:, None, None], axis=1))
-        for _ in range(steps):
-            free = self._maximised(softmax(self._parts(free, slice(None))[1], axis=1))
-        return free
+        out = []
+        for block in member_blocks(len(mean), len(self.lower) * len(self.y), self.y):
+            off = self.y - mean[block, :, 1:] @ self.w[1:] - mean[block, :, :1]
+            free = self._maximised(softmax(-0.5 * off * off / variance[block, None, None], axis=1))
+            for _ in range(steps):
+                free = self._maximised(softmax(self._parts(free, slice(None))[1], axis=1))
+            out.append(free)
+        return np.concatenate(out)
 
     def _maximised(self, r: np.ndarray) -> np.ndarray:
         """Return the M step of responsibilities (S, N, n)."""
