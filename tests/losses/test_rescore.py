@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import array_api_strict as strict
 import numpy as np
 import pytest
 
@@ -82,7 +83,10 @@ def test_losses_of_a_gaussian_gate_are_those_of_the_published_scripts():
     rng = np.random.default_rng(4)
     fitted = HILLS[[0, 1, 1, 0]] * np.exp(0.1 * rng.normal(size=(6, 4, 10)))
     fitted[3:, 3] = fitted[3:, 2] * 1.01  # three atoms in one cell
-    for found, atoms in zip(gaussian_gate_losses(fitted, HILLS, GATED)["D2"], fitted, strict=True):
+    losses = gaussian_gate_losses(fitted, HILLS, GATED)
+    for name, values in gaussian_gate_losses(strict.asarray(fitted), strict.asarray(HILLS), GATED).items():
+        np.testing.assert_allclose(np.asarray(values), losses[name], rtol=1e-12)
+    for found, atoms in zip(losses["D2"], fitted, strict=True):
         parts = [slice(1, 3), slice(3, 6), slice(6, 8), slice(8, 9), slice(9, 10)]
         norms = np.array([[[np.linalg.norm(a[p] - t[p]) for p in parts] for t in HILLS] for a in atoms])
         cell = norms.sum(axis=2).argmin(axis=1)
