@@ -1,10 +1,10 @@
-"""A step of each stage of Algorithm 1 (mixture of transformers) beside the same by hand in NumPy, and PyTorch.
+"""A step of stages I and II of Algorithm 1 (mixture of transformers) beside the same by hand in NumPy, and PyTorch.
 
     python benchmarks/mot.py            # about 20 CPU seconds
 
-*by hand*: in stages I and III, where the attention is frozen, what an expert reads of a sample is computed once; in
-stage II the samples of each expert are taken in a loop, the gradient written out. PyTorch: autograd through eq. (4),
-with the samples of each expert in a loop, what is frozen detached. 4 classes, 5 tokens in R^32, float64. All end at the
+*by hand*: in stage I, where the attention is frozen as it is in stage III, what an expert reads of a sample is computed
+once; in stage II the samples of each expert are taken in a loop, the gradient written out. PyTorch: autograd through eq.
+(4), with the samples of each expert in a loop, what is frozen detached. 4 classes, 5 tokens in R^32, float64. All end at the
 same parameters.
 """
 
@@ -131,4 +131,4 @@ def row(experts: int, n: int, stage: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    write("mot", [row(m, n, stage) for m, n in ((8, 400), (8, 2000)) for stage in ("I", "II", "III")])
+    write("mot", [row(m, n, stage) for m, n in ((8, 400), (8, 2000)) for stage in ("I", "II")])

@@ -96,4 +96,4 @@ def row(tasks: int, pairs: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    write("task_routing", [row(*case) for case in ((10, 60), (10, 200), (40, 200))])
+    write("task_routing", [row(*case) for case in ((10, 60), (40, 200))])
