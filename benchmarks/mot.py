@@ -3,9 +3,9 @@
     python benchmarks/mot.py            # about 20 CPU seconds
 
 *by hand*: in stage I, where the attention is frozen as it is in stage III, what an expert reads of a sample is computed
-once; in stage II the samples of each expert are taken in a loop, the gradient written out. PyTorch: autograd through eq.
-(4), with the samples of each expert in a loop, what is frozen detached. 4 classes, 5 tokens in R^32, float64. All end at the
-same parameters.
+once; in stage II the samples of each expert are taken in a loop, the gradient written out. PyTorch: autograd through
+eq. (4), with the samples of each expert in a loop, what is frozen detached. 4 classes, 5 tokens in R^32, float64. All
+end at the same parameters.
 """
 
 from __future__ import annotations
