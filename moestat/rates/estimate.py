@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
 
 from moestat import streams
 from moestat.doors import takes_float64
+
+DRAWS = 1999  #: Resamples of the bootstrap.
+BOOTSTRAP = (8, 1000)  #: Numbers of samples of which it is made.
+ROUNDING = 1e-12  #: A standard error of a slope below this one is none.
+MOST = 3.0  #: Its quantiles are at most so many times those of t.
 
 
 @dataclass(frozen=True)
@@ -90,43 +95,42 @@ def over_replicates(samples: np.ndarray, level: float) -> Estimate:
     return Estimate(mean, low, high, se=se)
 
 
-def of_log_means(x: np.ndarray, losses: np.ndarray, level: float) -> tuple[Estimate, Estimate]:
-    """Return the OLS and the WLS slope of the log mean of losses (S, R) at log sizes x (S,)."""
-    from statsmodels.regression.linear_model import OLS, WLS  # a slow import, needed here alone
+def wider(samples: np.ndarray, level: float) -> Estimate:
+    """Return the mean of independent samples (R,) with an interval that also covers where their law is skewed.
 
-    size, count = losses.shape
-    if size < 2 or count == 0:
-        return NOTHING, NOTHING
+    The hull of the t-interval and of the bootstrap-t interval (Efron 1982), for ``BOOTSTRAP`` numbers of samples; the
+    t-interval for others: fewer samples have too few resamples, and of more the mean is as good as normal. Where most
+    samples agree, quantiles of the bootstrap run away; none counts for more than ``MOST`` times that of t.
+    """
+    plain, count = over_replicates(samples, level), samples.size
+    if not (BOOTSTRAP[0] <= count <= BOOTSTRAP[1] and plain.se > ROUNDING):
+        return plain
+    drawn = streams.generator(0, streams.key(use="rates.wider"), 0, "bootstrap").integers(count, size=(DRAWS, count))
+    unit = (samples - plain.value) / plain.se
+    again = unit[drawn]
+    mean, se = np.mean(again, axis=1), np.std(again, axis=1, ddof=1) / np.sqrt(count)
+    ratio = np.sort(mean[se > 0] / se[se > 0])
+    usual = float(stats.t.ppf(0.5 + level / 2, count - 1))
+    tail = max(int((0.5 - level / 2) * (ratio.size + 1)) - 1, 0)
+    below, above = (float(np.clip(end, usual, MOST * usual)) for end in (ratio[-1 - tail], -ratio[tail]))
+    return replace(plain, low=plain.value - below * plain.se, high=plain.value + above * plain.se)
+
+
+def of_log_mean(x: np.ndarray, losses: np.ndarray, level: float) -> Estimate:
+    """Return the slope of the log mean of losses (S, R) at log sizes x (S,), with the regression's interval.
+
+    The interval is from the residuals (t, S - 2), and knows nothing of how replicates differ.
+    """
+    from statsmodels.regression.linear_model import OLS  # a slow import, needed here alone
+
+    if np.unique(x).size < 2 or losses.shape[1] == 0:
+        return NOTHING
     # each size in units of its own, a power of two that changes no digit: squares of 1e200 or 1e-200 are none
     unit = np.frexp(np.max(losses, axis=1))[1]
-    relative = np.ldexp(losses, -unit[:, None])
-    means = np.ldexp(np.mean(relative, axis=1), unit)
-    design = np.stack([np.ones(size), x], axis=1)
-    line = OLS(np.log(means), design).fit()
+    means = np.ldexp(np.mean(np.ldexp(losses, -unit[:, None]), axis=1), unit)
+    line = OLS(np.log(means), np.stack([np.ones(x.size), x], axis=1)).fit()
     slope = float(line.params[1])
-    if size < 3:
-        ols = Estimate(slope, np.nan, np.nan)
-    else:
-        low, high = (float(v) for v in line.conf_int(1 - level)[1])
-        ols = Estimate(slope, low, high, se=float(line.bse[1]))
-    if count < 2:
-        return ols, NOTHING
-    se = np.std(relative, axis=1, ddof=1) / np.sqrt(count) / np.mean(relative, axis=1)
-    if not np.all(se > 0):
-        return ols, NOTHING
-    weighted = WLS(np.log(means), design, weights=se**-2.0).fit(cov_type="fixed scale")
-    value, error = float(weighted.params[1]), float(weighted.bse[1])
-    half = float(stats.t.ppf(0.5 + level / 2, count - 1)) * error
-    return ols, Estimate(value, value - half, value + half, se=error)
-
-
-def bootstrap(x: np.ndarray, losses: np.ndarray, level: float, draws: int, seed: int) -> tuple[float, float]:
-    """Return the percentile interval of the slope of the log mean loss, whole replicates drawn again."""
-    count = losses.shape[1]
-    if draws < 1 or count < 2 or x.size < 2:
-        return (np.nan, np.nan)
-    rng = streams.generator(seed, streams.key(use="rates.fit"), 0, "bootstrap")
-    weights = rng.multinomial(count, np.full(count, 1 / count), size=draws) / count
-    each = replicate_slopes(x, np.log(losses @ weights.T))
-    low, high = np.quantile(each, [0.5 - level / 2, 0.5 + level / 2])
-    return float(low), float(high)
+    if x.size < 3:
+        return Estimate(slope, np.nan, np.nan)
+    low, high = (float(v) for v in line.conf_int(1 - level)[1])
+    return Estimate(slope, low, high, se=float(line.bse[1]))

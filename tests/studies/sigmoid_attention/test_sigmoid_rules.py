@@ -69,7 +69,7 @@ def test_a_small_slow_part_does_not_show_in_the_slope_and_is_named(slow, decides
     """One per cent of the sum hardly moves its slope, and in the end is all of it."""
     ds = a_sum(slow)
     found = rules.slope_of_sum(ds, claim(variable="whole", arm="a", at_most=-0.4), parts=["part"])
-    plain = rates.fit(ds["whole"].sel(arm="a"), over="n", draws=0)
+    plain = rates.fit(ds["whole"].sel(arm="a"), over="n")
     assert (found.value, found.low, found.high) == (plain.slope, plain.low, plain.high) and found.high < -0.45
     assert (found.reasons == ()) == decides
     assert decides or "part has the slope -0.2" in found.reasons[0] and "(8 of 8 replicates)" in found.reasons[0]
