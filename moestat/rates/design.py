@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
-LEAST = 3  #: A verdict needs as many replicates.
+from moestat.errors import InputError
+from moestat.rates.verdict import LEAST
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,52 @@ class Design:
     sizes: int
     replicates: int
     half_width: float
+
+
+def plan(
+    table: Any,
+    half_width: float | None = None,
+    *,
+    margin: float | None = None,
+    chance: float = 0.8,
+    most: int = 100_000,
+) -> pd.DataFrame:
+    """Return how many replicates each arm of a table needs, at its own sizes and with its own spread.
+
+    Parameters
+    ----------
+    table : Table or RateFit
+        Of a pilot, with two replicates or more.
+    half_width : float, optional
+        Wanted half-width of the t-interval of a slope.
+    margin, chance : float, optional
+        Instead of it the distance of a true slope from the edge of a rule, which is to be decided with this chance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per arm the standard deviation of one replicate's slope, the replicates that are there, the half-width that
+        they give, the replicates that are needed and the half-width that these give on average.
+    """
+    if (half_width is None) == (margin is None):
+        raise InputError("a plan is for a half_width or for a margin; give one of them")
+    if not (half_width or margin or 0.0) > 0:
+        raise InputError(f"half_width and margin are above 0; it is {half_width or margin}")
+    rows = []
+    for arm, fit in getattr(table, "fits", {"": table}).items():
+        sd, there = float(np.std(fit.slopes, ddof=1)) if fit.complete > 1 else math.nan, fit.complete
+        if not sd > 0:
+            raise InputError(
+                f"the slopes of {there} replicates{f' of {arm!r}' if arm else ''} show no spread to plan by"
+            )
+        if margin is not None:
+            needed = paired_seeds(margin, sd, chance=chance, level=fit.level, most=most)
+        else:
+            needed = 2 + int(np.argmax(_factor(np.arange(2, most + 1), fit.level) * sd <= half_width))
+        widths = {"half_width": float(_factor(there, fit.level) * sd), "then": float(_factor(needed, fit.level) * sd)}
+        rows.append({"arm": arm, "slope_sd": sd, "replicates": there, "half_width": widths["half_width"]})
+        rows[-1] |= {"needed": needed, "half_width_then": widths["then"]}
+    return pd.DataFrame(rows).set_index("arm")
 
 
 def power(

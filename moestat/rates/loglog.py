@@ -117,20 +117,23 @@ class RateFit:
     def row(self) -> dict[str, Any]:
         """Return the fit as one flat row of a table."""
         out: dict[str, Any] = {"slope": self.rate.value, "se": self.rate.se, "low": self.low, "high": self.high}
-        for name in ("wider", "ols", "first_half", "last_half", "curvature"):
+        out |= {"wider_low": self.wider.low, "wider_high": self.wider.high}
+        for name in ("ols", "first_half", "last_half", "curvature"):
             estimate: Estimate = getattr(self, name)
             out |= {name: estimate.value, f"{name}_se": estimate.se}
             out |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-        out |= {"intercept": self.intercept, "sizes": self.sizes.size, "replicates": self.replicates}
-        out |= {"complete": self.complete, "first": float(self.sizes.min(initial=np.inf)), "last": float(self.sizes.max(initial=-np.inf))}
+        ends = {"first": float(self.sizes.min(initial=np.inf)), "last": float(self.sizes.max(initial=-np.inf))}
+        counts = {"sizes": self.sizes.size, "replicates": self.replicates, "complete": self.complete}
+        out |= {"intercept": self.intercept} | counts | ends
         return out | {"trusted": self.trusted, "reasons": " ".join(self.reasons), "notes": self.bend}
 
     def __str__(self) -> str:
         span = f" from {self.sizes[0]:g} to {self.sizes[-1]:g}" if self.sizes.size else ""
         upper = "" if self.bend else f"upper half {self.last_half.value:.3f}, "
-        shown, count = (self.wider, f"1 replicate, {self.kind}") if self.complete == 1 else (self.rate, "")
+        one = self.complete == 1
+        counted = f"1 replicate, {self.kind}" if one else f"{self.complete} replicates"
         return (
-            f"slope {shown} ({self.level:.0%}, {count or f'{self.complete} replicates'}, {self.sizes.size} sizes{span})\n"
+            f"slope {self.wider if one else self.rate} ({self.level:.0%}, {counted}, {self.sizes.size} sizes{span})\n"
             f"{trust(self.reasons, self.bend)}; {upper}curvature {self.curvature.value:+.3f} per decade"
         )
 
@@ -253,7 +256,8 @@ def fit_array(values: np.ndarray, sizes: np.ndarray, window: tuple[float, float]
             "the numbers use the complete ones only."
         )
     if count < 2:
-        reasons.append(f"{count} complete replicates give no interval; at least 2 are needed.")
+        word = "1 complete replicate gives" if count == 1 else "0 complete replicates give"
+        reasons.append(f"{word} no interval over replicates; at least 2 are needed.")
     values = values[:, complete]
     x, logs = np.log(sizes), np.log(values)
     each = replicate_slopes(x, logs)

@@ -7,7 +7,7 @@ from cells import a_claim as claim
 
 from moestat import rates
 from moestat.claims.selection import NoAnswerError
-from moestat.claims.verdicts import compared
+from moestat.rates.verdict import compared
 from studies.sigmoid_attention.parts import rules
 
 N = np.array([100, 300, 1000, 3000])
@@ -135,7 +135,7 @@ def test_data_sets_of_one_truth_count_as_one(rule):
 def test_losses_that_part_leave_it_open(rule, loss, error, word):
     """Both losses decide, and neither alone, for the claim or against it."""
     found = rule(run(loss, error), ESTIMATES[rule], together=["error"])
-    assert compared(found, ESTIMATES[rule])[0] == word
+    assert compared(found, ESTIMATES[rule].region)[0] == word
     assert found.low <= found.value <= found.high and "loss" in found.note and "error" in found.note
 
 
