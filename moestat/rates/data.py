@@ -47,7 +47,7 @@ def series(
     """
     axis = over if isinstance(over, str) else "n"
     if isinstance(data, str | Path):
-        data = _read(Path(data).expanduser(), headed=isinstance(over, str))
+        data = _read(Path(data).expanduser(), over if isinstance(over, str) else None)
     if isinstance(data, pd.DataFrame) and not isinstance(over, str):
         data = data.to_numpy()
     if isinstance(data, xr.DataArray | xr.Dataset | pd.DataFrame):
@@ -68,14 +68,14 @@ def series(
     return {name or loss or "error": one for name, one in found.items()}, axis
 
 
-def _read(path: Path, *, headed: bool) -> pd.DataFrame:
+def _read(path: Path, column: str | None) -> pd.DataFrame:
     """Read a CSV file; its first row has names where one of them is no number."""
     try:
         content = bounded.read(path)
         top = pd.read_csv(BytesIO(content), header=None, nrows=1, dtype=str, skipinitialspace=True)
         names = pd.to_numeric(top.iloc[0], errors="coerce").isna().any()
-        if headed and not names:
-            raise InputError(f"{path} has no row of names, so no column {headed!r}; give the sizes as over")
+        if column and not names:
+            raise InputError(f"{path} has no row of names, so no column {column!r}; give the sizes as over")
         frame = pd.read_csv(BytesIO(content), header=0 if names else None, skipinitialspace=True)
     except DataFileError as error:
         raise InputError(str(error)) from None
@@ -143,6 +143,11 @@ def _of_frame(frame: pd.DataFrame, over: str, loss: str | None, replicate: Hasha
     for name in losses:
         if np.array_equal(frame[name], frame[over]):
             raise InputError(f"the column {name!r} is equal to the sizes {over!r}, and no loss: leave it out")
+        runs = frame.groupby([over, *arms])[name].agg(lambda column: tuple(sorted(column)))
+        if pd.api.types.is_integer_dtype(frame[name]) and runs.nunique() == 1 and len(set(runs.iloc[0])) > 1:
+            raise InputError(
+                f"the column {name!r} numbers the runs of each size: say replicate={name!r}, or leave it out"
+            )
     parts = {", ".join(map(str, key)): part for key, part in frame.groupby(arms, sort=False)} if arms else {"": frame}
     found = {}
     for arm, part in parts.items():

@@ -163,7 +163,7 @@ def _fitted(line: RateFit) -> Iterator[Law]:
     y, one = np.mean(logs, axis=1), np.ones(x.size)
 
     def law(name: str, names: str, theta: np.ndarray, curve: np.ndarray, jacobian: np.ndarray) -> Law:
-        # to first order a replicate's own parameters, whose mean is that of the fit
+        # to first order, a replicate's own parameters, whose mean is that of the fit
         moved = np.linalg.pinv(jacobian) @ (logs - curve[:, None])
         found = {
             key: _shifted(value, each, line.level) for key, value, each in zip(names.split(), theta, moved, strict=True)
