@@ -15,6 +15,7 @@ from scipy import stats
 from moestat import rates
 
 N = np.geomspace(1e3, 1e5, 8)
+RANGE = {"low": 1e3, "high": 1e5}
 
 
 def losses(rng, *, slope=-0.5, sd=0.3, replicates=10, sizes=N, scale=1.0):
@@ -272,14 +273,14 @@ def test_probability_of_the_right_law(sd, expected):
 
 def test_power_gives_designs_that_reach_the_half_width():
     """The half-width of 2000 simulated studies of a proposed design is the promised one on average, to 3 per cent."""
-    for design in rates.power(0.05, 0.4):
+    for design in rates.power(0.05, 0.4, **RANGE):
         n = np.geomspace(1e3, 1e5, design.sizes)
         logs = 0.4 * np.random.default_rng(18).standard_normal((2000, design.sizes, design.replicates))
         _, _, low, high = rates.mean_interval(rates.replicate_slopes(np.log(n), logs))
         assert np.sqrt(np.mean(((high - low) / 2) ** 2)) == pytest.approx(design.half_width, rel=0.03)
         assert design.half_width <= 0.05
     for assurance in (0.5, 0.9):  # 4 standard errors either way, and one replicate less is not enough
-        (design,) = rates.power(0.15, 0.4, sizes=[6], assurance=assurance)
+        (design,) = rates.power(0.15, 0.4, sizes=[6], assurance=assurance, **RANGE)
         logs, shares = 0.4 * np.random.default_rng(19).standard_normal((4000, 6, design.replicates)), []
         for count in (design.replicates, design.replicates - 1):
             _, _, low, high = rates.mean_interval(
@@ -288,10 +289,10 @@ def test_power_gives_designs_that_reach_the_half_width():
             shares.append(np.mean((high - low) / 2 <= 0.15))
         error = 4 * np.sqrt(assurance * (1 - assurance) / 4000)
         assert shares[0] > assurance - error and shares[1] < assurance + error
-    assert rates.power(1e-6, 1.0, most=100) == []
+    assert rates.power(1e-6, 1.0, most=100, **RANGE) == []
     for words, told in (({"half_width": 0}, "half_width"), ({"half_width": 0.1, "sizes": [1]}, "at least 2 sizes")):
         with pytest.raises(ValueError, match=told):
-            rates.power(log_sd=1, **words)
+            rates.power(log_sd=1, **RANGE, **words)
 
 
 @pytest.mark.parametrize(("margin", "sizes", "replicates"), [(0.1, 5, 6), (0.05, 8, 12), (0.02, 4, 20)])
@@ -301,22 +302,24 @@ def test_the_chance_of_a_verdict_is_the_share_of_studies_that_decide(margin, siz
     logs = 0.3 * np.random.default_rng(20).standard_normal((4000, sizes, replicates))
     logs += (-0.4 - margin) * np.log(n)[:, None]
     _, _, _, high = rates.mean_interval(rates.replicate_slopes(np.log(n), logs))
-    expected = rates.chance(margin, 0.3, sizes=sizes, replicates=replicates)
+    expected = rates.chance(margin, 0.3, sizes=sizes, replicates=replicates, **RANGE)
     assert 0.1 < expected < 0.99
     assert np.mean(high <= -0.4) == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / 4000))
-    assert rates.chance(margin, 0.0, sizes=sizes, replicates=replicates) == 1.0
+    assert rates.chance(margin, 0.0, sizes=sizes, replicates=replicates, **RANGE) == 1.0
     with pytest.raises(ValueError, match="margin"):
-        rates.chance(0.0, 0.3, sizes=sizes, replicates=replicates)
+        rates.chance(0.0, 0.3, sizes=sizes, replicates=replicates, **RANGE)
 
 
 def test_the_fewest_replicates_that_decide_are_those_of_the_chance():
     """One replicate less does not reach the wanted probability."""
-    for design in rates.deciding(0.1, 0.5, chance=0.7, sizes=[4, 9]):
-        reached = [rates.chance(0.1, 0.5, sizes=design.sizes, replicates=design.replicates - k) for k in (0, 1)]
+    for design in rates.deciding(0.1, 0.5, chance=0.7, sizes=[4, 9], **RANGE):
+        reached = [
+            rates.chance(0.1, 0.5, sizes=design.sizes, replicates=design.replicates - k, **RANGE) for k in (0, 1)
+        ]
         assert reached[0] >= 0.7 > reached[1]
-        (same,) = rates.power(design.half_width * (1 + 1e-9), 0.5, sizes=[design.sizes])
+        (same,) = rates.power(design.half_width * (1 + 1e-9), 0.5, sizes=[design.sizes], **RANGE)
         assert same.replicates == design.replicates
-    assert rates.deciding(1e-6, 1.0, most=100) == []
+    assert rates.deciding(1e-6, 1.0, most=100, **RANGE) == []
     for wrong, says in (
         ({"margin": 0.0}, "margin > 0"),
         ({"chance": 1.0}, "chance < 1"),
@@ -324,7 +327,7 @@ def test_the_fewest_replicates_that_decide_are_those_of_the_chance():
         ({"sizes": 4}, "must be a sequence"),
     ):
         with pytest.raises(ValueError, match=says):
-            rates.deciding(**({"margin": 0.1, "log_sd": 0.5} | wrong))
+            rates.deciding(**({"margin": 0.1, "log_sd": 0.5} | RANGE | wrong))
 
 
 def test_what_is_no_loss_is_refused_in_words():

@@ -84,8 +84,8 @@ def power(
     half_width: float,
     log_sd: float,
     *,
-    low: float = 1e3,
-    high: float = 1e5,
+    low: float,
+    high: float,
     sizes: Sequence[int] = (4, 6, 8, 12, 16),
     level: float = 0.95,
     assurance: float | None = None,
@@ -109,9 +109,9 @@ def power(
 
     Examples
     --------
-    >>> [(d.sizes, d.replicates) for d in power(0.05, 0.6)]
+    >>> [(d.sizes, d.replicates) for d in power(0.05, 0.6, low=1e3, high=1e5)]
     [(4, 50), (6, 40), (8, 33), (12, 25), (16, 20)]
-    >>> [(d.sizes, d.replicates) for d in power(0.05, 0.6, assurance=0.8)]
+    >>> [(d.sizes, d.replicates) for d in power(0.05, 0.6, low=1e3, high=1e5, assurance=0.8)]
     [(4, 57), (6, 47), (8, 39), (12, 30), (16, 24)]
     """
     _check(log_sd, low, high, sizes, level)
@@ -136,8 +136,8 @@ def chance(
     *,
     sizes: int,
     replicates: int,
-    low: float = 1e3,
-    high: float = 1e5,
+    low: float,
+    high: float,
     level: float = 0.95,
 ) -> float:
     """Return the probability that a study decides a claim about a slope; otherwise as :func:`power`.
@@ -148,7 +148,7 @@ def chance(
 
     Examples
     --------
-    >>> [round(chance(0.1, 0.6, sizes=8, replicates=r), 2) for r in (5, 10, 20)]
+    >>> [round(chance(0.1, 0.6, sizes=8, replicates=r, low=1e3, high=1e5), 2) for r in (5, 10, 20)]
     [0.23, 0.52, 0.85]
     """
     _check(log_sd, low, high, [sizes], level)
@@ -162,8 +162,8 @@ def deciding(
     log_sd: float,
     *,
     chance: float = 0.8,
-    low: float = 1e3,
-    high: float = 1e5,
+    low: float,
+    high: float,
     sizes: Sequence[int] = (4, 6, 8, 12, 16),
     level: float = 0.95,
     most: int = 100_000,
@@ -175,7 +175,7 @@ def deciding(
 
     Examples
     --------
-    >>> [(d.sizes, d.replicates) for d in deciding(0.1, 0.6)]
+    >>> [(d.sizes, d.replicates) for d in deciding(0.1, 0.6, low=1e3, high=1e5)]
     [(4, 26), (6, 22), (8, 18), (12, 14), (16, 11)]
     """
     _check(log_sd, low, high, sizes, level)

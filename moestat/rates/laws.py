@@ -197,20 +197,17 @@ def _with_floor(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
         return np.stack([share, np.exp(-curve(theta)), share * (x - x[0])], axis=1)
 
     best = None
-    for slope in (-2.0, -1.0, -0.5, -0.25):
-        for floor in (0.2, 0.9):
-            start = [np.log(max(np.exp(y[0] - unit) - floor, 0.05)), floor, slope]
-            solved = optimize.least_squares(
-                lambda theta: curve(theta) - (y - unit),
-                start,
-                jacobian,
-                bounds=([-np.inf, 1e-12, -20.0], [np.inf, np.inf, -1e-3]),
-                x_scale="jac",
-                xtol=1e-12,
-                ftol=1e-12,
-                gtol=1e-12,
-            )
-            best = solved if best is None or solved.cost < best.cost else best
+    for slope in (-1.5, -0.6, -0.25):
+        start = [np.log(max(np.exp(y[0] - unit) - 0.5, 0.05)), 0.5, slope]
+        solved = optimize.least_squares(
+            lambda theta: curve(theta) - (y - unit),
+            start,
+            jacobian,
+            bounds=([-np.inf, 1e-12, -20.0], [np.inf, np.inf, -1e-3]),
+            x_scale="jac",
+            **dict.fromkeys(("xtol", "ftol", "gtol"), 1e-12),
+        )
+        best = solved if best is None or solved.cost < best.cost else best
     theta = best.x
     if theta[1] < 1e-6 or theta[2] > -2e-3 or theta[2] < -19:
         return None
@@ -230,7 +227,10 @@ def _with_change(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
         theta = np.linalg.lstsq(design, y, rcond=None)[0]
         return float(np.sum((y - design @ theta) ** 2)), theta, design
 
-    place = min(np.linspace(inner[1], inner[-2], 201), key=lambda b: solved(b)[0])
+    grid = np.linspace(inner[1], inner[-2], 101)
+    near, step = min(grid, key=lambda place: solved(place)[0]), grid[1] - grid[0]
+    ends = max(near - step, inner[1]), min(near + step, inner[-2])
+    place = float(optimize.minimize_scalar(lambda place: solved(place)[0], bounds=ends, method="bounded").x)
     _, theta, design = solved(place)
     turn = (theta[1] - theta[2]) * (x > place)
     return np.append(theta, place), design @ theta, np.column_stack([design, turn])
@@ -238,7 +238,7 @@ def _with_change(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 def _shifted(value: float, moved: np.ndarray, level: float) -> Estimate:
     """Return a parameter with the interval of its samples, which are deviations of mean 0."""
-    around = wider(moved, level)
+    around = wider(moved - np.mean(moved), level)  # the mean is 0 but at a bound, and at a corner
     return Estimate(float(value), float(value + around.low), float(value + around.high), se=around.se)
 
 
