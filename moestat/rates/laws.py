@@ -196,7 +196,7 @@ def _with_floor(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
         share = np.exp(theta[0] + theta[2] * (x - x[0]) - curve(theta))
         return np.stack([share, np.exp(-curve(theta)), share * (x - x[0])], axis=1)
 
-    best = None
+    found = []
     for slope in (-1.5, -0.6, -0.25):
         start = [np.log(max(np.exp(y[0] - unit) - 0.5, 0.05)), 0.5, slope]
         solved = optimize.least_squares(
@@ -207,8 +207,8 @@ def _with_floor(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
             x_scale="jac",
             **dict.fromkeys(("xtol", "ftol", "gtol"), 1e-12),
         )
-        best = solved if best is None or solved.cost < best.cost else best
-    theta = best.x
+        found.append(solved)
+    theta = min(found, key=lambda solved: solved.cost).x
     if theta[1] < 1e-6 or theta[2] > -2e-3 or theta[2] < -19:
         return None
     shape, scale = jacobian(theta), np.exp(unit)
@@ -243,7 +243,8 @@ def _shifted(value: float, moved: np.ndarray, level: float) -> Estimate:
 
 
 def _exp(e: Estimate) -> Estimate:
-    return Estimate(*(float(np.exp(min(end, 700.0))) for end in (e.value, e.low, e.high)), se=np.exp(e.value) * e.se)
+    value, low, high = (float(np.exp(min(end, 700.0))) for end in (e.value, e.low, e.high))
+    return Estimate(value, low, high, se=value * e.se)
 
 
 def _aicc(residual: np.ndarray, parameters: int) -> float:

@@ -26,7 +26,7 @@ import pandas as pd
 from moestat import files
 from moestat.errors import InputError
 from moestat.rates.data import arm_of, series
-from moestat.rates.estimate import Estimate, over_replicates, wider
+from moestat.rates.estimate import over_replicates, wider
 from moestat.rates.laws import Law, of_bent
 from moestat.rates.loglog import RateFit, fit_array
 from moestat.rates.verdict import Region, Verdict, judge, region_of
@@ -84,8 +84,8 @@ class Table:
             raise InputError(str(error)) from None
         fit = self.fits[arm]
         note = f"{fit.complete} replicate{'s' * (fit.complete != 1)} at {_sizes(fit)}; interval: {fit.kind}"
-        about = {"subject": f"The slope of {arm}", "note": note, "replicates": fit.complete, "reasons": fit.reasons}
-        answer: Estimate = replace(fit.wider, **about)
+        subject = f"The slope of {arm}"
+        answer = replace(fit.wider, subject=subject, note=note, replicates=fit.complete, reasons=fit.reasons)
         again = (
             (lambda kept: wider(kept, fit.level)) if fit.complete > 3 else lambda kept: over_replicates(kept, fit.level)
         )
@@ -236,5 +236,5 @@ def _tex(text: str) -> str:
     """Return a cell for LaTeX: numbers as formulas, with a raised star, and words with their signs escaped."""
     if text[:1] in ("-", "+", "[", "("):
         return f"${text.replace('*', '^{*}')}$"
-    signs = {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    signs: dict[str, str | int | None] = {letter: f"\\{letter}" for letter in "&%$#_{}"}
     return text.translate(str.maketrans(signs | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}))
