@@ -6,7 +6,6 @@ over the choice of seeds.
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,7 +34,6 @@ def test_exact_power_laws_are_recovered(slope, scale, sizes, replicates):
     values = scale * n[:, None] ** slope * np.arange(1, replicates + 1)
     result = rates.fit(values, over=n)
     assert result.slope == pytest.approx(slope, abs=1e-9)
-    assert result.ols.value == pytest.approx(slope, abs=1e-9)
     assert np.allclose(result.local, slope, atol=1e-9)
     geometric = np.exp(np.mean(np.log(values), axis=1))
     assert np.allclose(np.exp(result.intercept) * n**result.slope, geometric, rtol=1e-8)
@@ -43,7 +41,7 @@ def test_exact_power_laws_are_recovered(slope, scale, sizes, replicates):
         assert result.curvature.value == pytest.approx(0, abs=1e-8)
 
 
-def test_matches_textbook_formulas_and_statsmodels():
+def test_matches_textbook_formulas():
     values = losses(np.random.default_rng(1))
     result = rates.fit(values, over=N)
     slopes = np.array([np.polyfit(np.log(N), np.log(column), 1)[0] for column in values.T])
@@ -55,9 +53,6 @@ def test_matches_textbook_formulas_and_statsmodels():
     assert result.last_half.value == pytest.approx(np.mean(last))
     bend = [2 * np.log(10) * np.polyfit(np.log(N), np.log(column), 2)[0] for column in values.T]
     assert result.curvature.value == pytest.approx(np.mean(bend))
-    line = sm.OLS(np.log(values.mean(1)), sm.add_constant(np.log(N))).fit()
-    assert result.ols.value == pytest.approx(line.params[1])
-    assert (result.ols.low, result.ols.high) == pytest.approx(tuple(line.conf_int()[1]))
 
 
 SCENARIOS = [(cv, falling, rho) for cv in (0.1, 0.3, 0.6, 1.0) for falling in (False, True) for rho in (0.0, 0.5)]
@@ -99,7 +94,7 @@ def test_a_window_is_inclusive_and_nothing_usable_is_nan_with_a_reason():
     assert np.isnan(result.slope) and "Only 0 sizes" in result.reasons[0]
     one = rates.fit(values[:, :1], over=N)
     assert np.isfinite(one.slope) and np.isnan(one.low) and not one.trusted
-    assert "nothing to compare" in rates.compare_laws(np.full((8, 3), np.nan), over=N).sentence
+    assert "nothing to compare" in str(rates.compare_laws(np.full((8, 3), np.nan), over=N))
 
 
 @pytest.mark.parametrize(
@@ -169,9 +164,8 @@ def test_a_difference_and_a_table_of_fits_name_the_lines_that_bend():
     assert other.bend == result.bend.replace("The first", "The second")
     both = rates.difference(floor, floor**2, over=WIDE).bend
     assert both.startswith("The first line is bent and") and "; the second line is bent and" in both
-    array = xr.DataArray([straight, floor], dims=("arm", "n", "replicate"), coords={"n": WIDE})
-    table = rates.fit(array, over="n")
-    assert table["notes"].values.tolist() == ["", rates.fit(floor, over=WIDE).bend]
+    notes = rates.table({"straight": straight, "floor": floor}, over=WIDE).to_frame()["notes"]
+    assert notes.tolist() == ["", rates.fit(floor, over=WIDE).bend]
     exact = np.repeat(2 * WIDE[:, None] ** -0.5, 2, axis=1)
     assert rates.fit(exact, over=WIDE).bend == "", "rounding is no bend"
     sizes = np.array([10.0, 1000, 2000, 3000, 4000])  # a half of one size has no slope
@@ -196,13 +190,9 @@ def test_data_arrays():
     )
     single = rates.fit(array.sel(arm="b").transpose("replicate", "n"), over="n")
     assert isinstance(single, rates.RateFit)
-    table = rates.fit(array, over="n")
-    assert table["slope"].dims == ("arm",)
-    assert float(table["slope"].sel(arm="b")) == single.slope
-    assert float(table["ols_low"].sel(arm="b")) == single.ols.low
-    assert float(table["wider_low"].sel(arm="b")) == single.wider.low
-    assert list(table["label"].values) == ["A", "B"]
-    assert bool(table["trusted"].all())
+    assert single.slope == rates.fit(data[1], over=N).slope
+    with pytest.raises(ValueError, match="also run over arm: .* rates.table"):
+        rates.fit(array, over="n")
     with pytest.raises(ValueError, match="no dimension m"):
         rates.fit(array, over="m")
     with pytest.raises(ValueError, match="no coordinate"):
@@ -239,36 +229,25 @@ def test_paired_difference_keeps_replicates_that_are_complete_in_both():
 
 
 def test_rate_laws_at_small_and_realistic_spread():
-    """At a log-sd of 0.3 both laws stay compatible most of the time; at 0.02 the wrong one is rejected.
+    """At a log-sd of 0.3 a power and a log law stay compatible most of the time; at 0.02 the wrong one is rejected.
 
-    The right law is rejected with probability 0.05 per data set: more than 20 of 200 with probability 1e-3.
+    The right law is rejected with probability 0.05 per data set, a little more often as the direction is chosen by the
+    data: more than 18 of 100 with probability 1e-4 at 0.08.
     """
     rng = np.random.default_rng(16)
     both = rejected = 0
-    for _ in range(200):
-        result = rates.compare_laws(losses(rng, sd=0.3), over=N, draws=50)
-        both += len(result.compatible) == 2
-        rejected += "power" not in result.compatible
-    assert both > 120
-    assert rejected <= 20
+    for _ in range(100):
+        found = rates.compare_laws(losses(rng, sd=0.3), over=N).compatible
+        both += {"power", "log"} <= set(found)
+        rejected += "power" not in found
+    assert both > 60
+    assert rejected <= 18
     sharp = rates.compare_laws(losses(rng, sd=0.02), over=N)
-    assert sharp.compatible == ("power",) and sharp.log_likelihood_ratio > 0
+    assert sharp.laws[0].name == "power" and "log" not in sharp.compatible
     log_law = np.log(N)[:, None] ** -4.5 * np.exp(0.02 * rng.standard_normal((8, 10)))
     result = rates.compare_laws(log_law, over=N)
-    assert result.compatible == ("log",) and result.log_likelihood_ratio < 0
-    assert result.tau == pytest.approx(4.5, abs=0.1)
-    assert "compatible with a log law" in result.sentence
-
-
-@pytest.mark.parametrize(("sd", "expected"), [(0.05, 1.0), (0.1, 0.99), (0.3, 0.79), (0.6, 0.66)])
-def test_probability_of_the_right_law(sd, expected):
-    """n^-1/2 against its log law, 10 replicates: an independent simulation gave these probabilities (2 digits)."""
-    x = np.log(N)
-    noise = np.random.default_rng(17).standard_normal((8, 10))
-    noise -= noise.mean(1, keepdims=True)
-    noise /= noise.std(1, ddof=1, keepdims=True)
-    result = rates.compare_laws(np.exp(-0.5 * x[:, None] + sd * noise), over=N)
-    assert result.probability_correct == pytest.approx(expected, abs=0.03)
+    assert result.laws[0].name == "log" and "power" not in result.compatible
+    assert result.laws[0].parameters["power"].value == pytest.approx(-4.5, abs=0.1)
 
 
 def test_power_gives_designs_that_reach_the_half_width():

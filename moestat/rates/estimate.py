@@ -54,9 +54,6 @@ class Estimate:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-NOTHING = Estimate(np.nan, np.nan, np.nan)
-
-
 @takes_float64("x", "logs")
 def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     """Return the least-squares slopes (..., R) of logs (..., S, R) at log sizes x (S,); NaN for fewer than two."""
@@ -114,23 +111,3 @@ def wider(samples: np.ndarray, level: float) -> Estimate:
     tail = max(int((0.5 - level / 2) * (ratio.size + 1)) - 1, 0)
     below, above = (float(np.clip(end, usual, MOST * usual)) for end in (ratio[-1 - tail], -ratio[tail]))
     return replace(plain, low=plain.value - below * plain.se, high=plain.value + above * plain.se)
-
-
-def of_log_mean(x: np.ndarray, losses: np.ndarray, level: float) -> Estimate:
-    """Return the slope of the log mean of losses (S, R) at log sizes x (S,), with the regression's interval.
-
-    The interval is from the residuals (t, S - 2), and knows nothing of how replicates differ.
-    """
-    from statsmodels.regression.linear_model import OLS  # a slow import, needed here alone
-
-    if np.unique(x).size < 2 or losses.shape[1] == 0:
-        return NOTHING
-    # each size in units of its own, a power of two that changes no digit: squares of 1e200 or 1e-200 are none
-    unit = np.frexp(np.max(losses, axis=1))[1]
-    means = np.ldexp(np.mean(np.ldexp(losses, -unit[:, None]), axis=1), unit)
-    line = OLS(np.log(means), np.stack([np.ones(x.size), x], axis=1)).fit()
-    slope = float(line.params[1])
-    if x.size < 3:
-        return Estimate(slope, np.nan, np.nan)
-    low, high = (float(v) for v in line.conf_int(1 - level)[1])
-    return Estimate(slope, low, high, se=float(line.bse[1]))

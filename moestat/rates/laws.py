@@ -3,23 +3,20 @@ r"""Which law errors follow: a power of the size, of its logarithm, of both, a p
 Each law is fitted to the mean log errors by least squares. Its parameters have intervals over replicates by the delta
 method: what a replicate's deviation from the fitted curve moves them by, to first order, is a sample of each.
 
-The power law :math:`C n^{s}` and the log law :math:`C (\log n)^{-\tau}` have two parameters each, so their Gaussian
-likelihoods compare without a penalty. Over two decades they bend away from each other by less than a few per cent,
-so the comparison seldom decides anything: the answer there is which of the two the data are compatible with, together
-with the chance that the likelihood would pick the true one.
+Over two decades a power of n and one of log n bend away from each other by less than a few per cent, so that the
+criterion seldom decides between them: the p-value of a law says whether the replicates reject it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import optimize, stats
 
-from moestat import streams
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
 from moestat.rates.estimate import Estimate, wider
@@ -43,8 +40,11 @@ class Law:
     name: str  #: ``power``, ``log``, ``power and log``, ``floor`` or ``change``.
     parameters: Mapping[str, Estimate]
     curve: np.ndarray  #: (S,): Its values at the sizes.
+    tangent: np.ndarray  #: (S, parameters): What each parameter moves of the log of the curve.
     #: Akaike's criterion for few sizes, of the mean log errors with one common variance: the smaller, the better.
     aicc: float
+    #: P-value of the law being right: a t-test over replicates, in the direction in which the best other law departs.
+    p: float = math.nan
 
     def __str__(self) -> str:
         shown: dict[str, str] = {}
@@ -54,101 +54,55 @@ class Law:
         return FORMS[self.name].format(**shown)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LawComparison:
-    """How laws fare on the same losses; ``laws`` are in the order of their criterion, the best first."""
+    """How laws fare on the same losses: in the order of their criterion, the best first."""
 
     laws: tuple[Law, ...]
-    slope: float  #: Exponent s of the power law.
-    tau: float  #: Exponent of the log law (log n)**-tau.
-    #: Gaussian log likelihood of the power law minus that of the log law, for the mean log losses with one common
-    #: variance; positive favours the power law.
-    log_likelihood_ratio: float
-    #: P-values of each law being right: t-tests over replicates of the other law's direction, valid however the sizes
-    #: share their data.
-    p_power: float
-    p_log: float
-    #: Chance that the likelihood picks the right one of the two fitted laws at this spread, grid and number of
-    #: replicates (simulated; the mean over which law is true).
-    probability_correct: float
-    compatible: tuple[str, ...]  #: Which of the two are not rejected at 1 - level.
     reasons: tuple[str, ...]  #: Why the series cannot be trusted, as in :func:`moestat.rates.fit`.
+    level: float
 
     @property
-    def sentence(self) -> str:
-        """The comparison of power law and log law in one sentence."""
-        names = {"power": f"a power law n^{self.slope:.2f}", "log": f"a log law (log n)^{-self.tau:.2f}"}
-        if not np.isfinite(self.slope):
-            return "There is nothing to compare: " + " ".join(self.reasons)
-        if not self.compatible:
-            return f"The losses are compatible neither with {names['power']} nor with {names['log']}."
-        text = " and with ".join(names[name] for name in self.compatible)
-        chance = f"; at this spread the likelihood picks the right law with probability {self.probability_correct:.2f}"
-        return f"The losses are compatible with {text}{chance}."
+    def compatible(self) -> tuple[str, ...]:
+        """The laws that are not rejected at 1 - level; a p-value that does not exist rejects nothing."""
+        return tuple(law.name for law in self.laws if not law.p < 1 - self.level)
 
     def __str__(self) -> str:
-        lines = [f"{law.aicc - self.laws[0].aicc:6.1f}  {law.name + ':':15}{law}" for law in self.laws]
-        return "\n".join([*(["  AICc  law, best first"] * bool(lines)), *lines, self.sentence])
+        best = self.laws[0].aicc if self.laws else math.nan
+        lines = [f"{law.aicc - best:7.1f}  {law.p:5.3f}  {law.name + ':':14} {law}" for law in self.laws]
+        head = "   AICc      p  law, the best first" if lines else "There is nothing to compare."
+        return "\n".join([head, *lines, *self.reasons])
 
     __repr__ = __str__
 
 
 def compare_laws(
-    values: Any,
-    *,
-    over: Any,
-    window: tuple[float, float] | None = None,
-    level: float = 0.95,
-    draws: int = 4000,
-    seed: int = 0,
+    values: Any, *, over: Any, window: tuple[float, float] | None = None, level: float = 0.95
 ) -> LawComparison:
-    """Compare laws on losses (S, R) at sizes ``over`` (S,), all above 1.
-
-    Otherwise as :func:`moestat.rates.fit`; ``draws`` curves are simulated for ``probability_correct``.
-    """
+    """Compare laws on losses (S, R) at sizes ``over`` (S,), all above 1; otherwise as :func:`moestat.rates.fit`."""
     losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
     line = fit_array(losses, sizes, window, level)
     if np.any(line.sizes <= 1):
         raise ValueError("a log law needs sizes above 1")
-    size, count = line.losses.shape
-    if np.unique(line.sizes).size < 3 or count == 0:
-        reasons = line.reasons or ("fewer than 3 sizes or no complete replicate.",)
-        return LawComparison((), np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, (), reasons)
-    x, logs = np.log(line.sizes), np.log(line.losses)
-    curves = {"power": x, "log": np.log(x)}
-    mean = np.mean(logs, axis=1)
-    fitted = {name: _line(u, mean) for name, u in curves.items()}
-    rss = {name: float(np.sum((mean - line) ** 2)) for name, (_, line) in fitted.items()}
-    p = {name: _p_value(curves[name], curves[other], logs) for name, other in (("power", "log"), ("log", "power"))}
-    right = []
-    if count > 1:
-        # mean log curves of either law at the observed spread, of which the likelihood picks one
-        sd = np.std(logs, axis=1, ddof=1) / np.sqrt(count)
-        noise = streams.generator(seed, streams.key(use="rates.compare_laws"), 0, "noise")
-        deviation = sd[:, None] * noise.standard_normal((size, draws))
-        for true, wrong in (("power", "log"), ("log", "power")):
-            sample = fitted[true][1][:, None] + deviation
-            right.append(np.mean(_residual(curves[true], sample) < _residual(curves[wrong], sample)))
-    ratio = 0.5 * size * float(np.log(rss["log"] / rss["power"])) if min(rss.values()) > 0 else np.nan
-    return LawComparison(
-        laws=laws(line),
-        slope=fitted["power"][0],
-        tau=-fitted["log"][0],
-        log_likelihood_ratio=ratio,
-        p_power=p["power"],
-        p_log=p["log"],
-        probability_correct=float(np.mean(right)) if right else np.nan,
-        # a p-value that does not exist (one replicate) rejects nothing
-        compatible=tuple(name for name in curves if not p[name] < 1 - level),
-        reasons=line.reasons,
-    )
+    return LawComparison(laws(line), line.reasons, level)
 
 
 def laws(line: RateFit) -> tuple[Law, ...]:
     """Return the laws that a fit's sizes are enough for, the best first."""
     many = np.unique(line.sizes).size
     found = [law for law in _fitted(line) if many > len(law.parameters)] if line.complete and many > 2 else []
-    return tuple(sorted(found, key=lambda law: law.aicc))
+    found.sort(key=lambda law: law.aicc)
+    # a law that is right leaves nothing of a mean in the direction of the best one, or of the next one, beside its own
+    logs = np.log(line.losses)
+    for place, law in enumerate(found):
+        toward = (
+            np.log(found[1 if place == 0 else 0].curve / law.curve) if len(found) > 1 else np.zeros(line.sizes.size)
+        )
+        beside = toward - law.tangent @ (np.linalg.pinv(law.tangent) @ toward)
+        along = beside @ (logs - np.log(law.curve)[:, None])
+        known = along.size > 1 and np.std(along) > EXACT
+        found[place] = replace(law, p=float(stats.ttest_1samp(along, 0.0).pvalue) if known else math.nan)
+    return tuple(found)
 
 
 def of_bent(line: RateFit) -> list[Law]:
@@ -169,7 +123,7 @@ def _fitted(line: RateFit) -> Iterator[Law]:
             key: _shifted(value, each, line.level) for key, value, each in zip(names.split(), theta, moved, strict=True)
         }
         found |= {key: _exp(found[key]) for key in ("scale", "place") if key in found}
-        return Law(name, found, np.exp(curve), _aicc(y - curve, theta.size))
+        return Law(name, found, np.exp(curve), jacobian, _aicc(y - curve, theta.size))
 
     designs = {"power": ("scale slope", [one, x])}
     if np.all(x > 0):
@@ -256,26 +210,3 @@ def _aicc(residual: np.ndarray, parameters: int) -> float:
         return math.inf
     variance = max(float(np.mean(residual**2)), EXACT)
     return float(aicc(-0.5 * size * (np.log(2 * np.pi * variance) + 1), size, free))
-
-
-def _line(u: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    centred = u - np.mean(u)
-    slope = float(centred @ y / (centred @ centred))
-    return slope, np.mean(y) + slope * centred
-
-
-def _p_value(own: np.ndarray, other: np.ndarray, logs: np.ndarray) -> float:
-    """Test that log losses are linear in ``own``: their component along ``other``, outside that line, has mean 0."""
-    extra = other - _line(own, other)[1]
-    along = (extra / np.sqrt(extra @ extra)) @ logs
-    if along.size < 2 or np.std(along) == 0:
-        return np.nan
-    return float(stats.ttest_1samp(along, 0.0).pvalue)
-
-
-def _residual(u: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the residual sums of squares of lines in ``u`` through the columns of ``y``."""
-    centred = u - np.mean(u)
-    deviation = y - np.mean(y, axis=0)
-    left: np.ndarray = np.sum(deviation**2, axis=0) - (centred @ deviation) ** 2 / (centred @ centred)
-    return left

@@ -3,9 +3,8 @@ r"""Log-log fits of a loss over sizes.
 The estimate is the mean over replicates of the slope of log loss against log size, with the t-interval over
 replicates. It is the one whose interval keeps its level whatever the spread does along the sizes and however the
 sizes share their data, because a replicate is the unit: its sizes may be nested, share a seed, or differ in spread.
-The price is its estimand, the slope of the *mean log* loss. The slope of the *log mean* loss stands beside it: the
-interval of its regression is not honest when the spread changes with size. Where the slopes of replicates are skewed,
-as with fits of which some escape, the t-interval is too short: ``wider`` is for them.
+The price is its estimand, the slope of the *mean log* loss, not of the *log mean* loss. Where the slopes of replicates
+are skewed, as with fits of which some escape, the t-interval is too short: ``wider`` is for them.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
+from scipy import stats
 
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
@@ -26,7 +25,6 @@ from moestat.rates.estimate import (
     BOOTSTRAP,
     Estimate,
     mean_interval,
-    of_log_mean,
     over_replicates,
     replicate_slopes,
     wider,
@@ -75,15 +73,12 @@ class RateFit:
         return not self.reasons
 
     @cached_property
-    def ols(self) -> Estimate:
-        """Slope of the log mean loss with equal weights, interval from the residuals (t, S - 2)."""
-        return of_log_mean(np.log(self.sizes), self.losses, self.level)
-
-    @cached_property
     def wider(self) -> Estimate:
         """The estimate with an interval that also covers skewed slopes; of one replicate that of the regression."""
-        if self.complete == 1:
-            return replace(self.ols, value=self.slope, bend=self.bend)
+        if self.complete == 1 and self.sizes.size > 2:
+            se = float(stats.linregress(np.log(self.sizes), np.log(self.losses[:, 0])).stderr)
+            half = se * float(stats.t.ppf(0.5 + self.level / 2, self.sizes.size - 2))
+            return replace(self.rate, low=self.slope - half, high=self.slope + half, se=se)
         return replace(wider(self.slopes, self.level), bend=self.bend)
 
     @property
@@ -118,7 +113,7 @@ class RateFit:
         """Return the fit as one flat row of a table."""
         out: dict[str, Any] = {"slope": self.rate.value, "se": self.rate.se, "low": self.low, "high": self.high}
         out |= {"wider_low": self.wider.low, "wider_high": self.wider.high}
-        for name in ("ols", "first_half", "last_half", "curvature"):
+        for name in ("first_half", "last_half", "curvature"):
             estimate: Estimate = getattr(self, name)
             out |= {name: estimate.value, f"{name}_se": estimate.se}
             out |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
@@ -146,20 +141,6 @@ def trust(reasons: tuple[str, ...], bend: str) -> str:
     return "; ".join(text.rstrip(".") for text in [*said, bend] if text) or "trusted"
 
 
-@overload
-def fit(
-    values: xr.DataArray, *, over: Hashable, window: tuple[float, float] | None = ..., level: float = ...,
-    replicate: Hashable = ...,
-) -> Any: ...  # fmt: skip
-
-
-@overload
-def fit(
-    values: npt.ArrayLike, *, over: npt.ArrayLike, window: tuple[float, float] | None = ..., level: float = ...,
-    replicate: Hashable = ...,
-) -> RateFit: ...  # fmt: skip
-
-
 def fit(
     values: Any,
     *,
@@ -167,7 +148,7 @@ def fit(
     window: tuple[float, float] | None = None,
     level: float = 0.95,
     replicate: Hashable = "replicate",
-) -> RateFit | xr.Dataset:
+) -> RateFit:
     """Fit the rate at which a loss falls with the size.
 
     Parameters
@@ -185,9 +166,9 @@ def fit(
 
     Returns
     -------
-    RateFit or xarray.Dataset
-        A fit that prints as two lines; a Dataset (the columns of :meth:`RateFit.row`) when a DataArray has further
-        dimensions. A series that is too short, too narrow or incomplete is not ``trusted``, with reasons.
+    RateFit
+        It prints as two lines. A series that is too short, too narrow or incomplete is not ``trusted``, with reasons.
+        Several series are a :func:`moestat.rates.table`.
 
     Examples
     --------
@@ -203,16 +184,10 @@ def fit(
         losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
         return fit_array(losses, sizes, window, level)
     array = arranged(values, over, replicate)
-    losses, sizes = as_float64(array.values, "values"), as_float64(array[over].values, "over")
-    if array.ndim == 2:
-        return fit_array(losses, sizes, window, level)
-    extra = array.dims[:-2]
-    flat = losses.reshape(-1, *array.shape[-2:])
-    rows = [fit_array(v, sizes, window, level).row() for v in flat]
-    shape = array.shape[:-2]
-    columns = {key: (extra, np.array([row[key] for row in rows]).reshape(shape)) for key in rows[0]} if rows else {}
-    coords = {k: v for k, v in array.coords.items() if set(v.dims) <= set(extra)}
-    return xr.Dataset(columns, coords=coords, attrs={"over": str(over), "level": level})
+    if array.ndim > 2:
+        rest = ", ".join(map(str, array.dims[:-2]))
+        raise ValueError(f"the data also run over {rest}: choose one by sel, or take rates.table for all")
+    return fit_array(as_float64(array.values, "values"), as_float64(array[over].values, "over"), window, level)
 
 
 def fit_array(values: np.ndarray, sizes: np.ndarray, window: tuple[float, float] | None, level: float) -> RateFit:

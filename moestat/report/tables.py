@@ -33,7 +33,7 @@ MESSAGES = 30
 RATE_HEAD = ("arm", "label", "loss", "over", "slope", "ci_low", "ci_high", "trusted", "why")
 MEAN_HEAD = ("variable", "arm", "label")
 MEANS = ("mean", "ci_low", "ci_high", "mcse", "sd", "median", "replicates", "lost")
-METHODS = ("ols", "last_half", "curvature")
+METHODS = ("last_half", "curvature")
 
 
 def rates(evidence: Evidence) -> pd.DataFrame:

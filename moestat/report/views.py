@@ -27,7 +27,7 @@ from moestat.study.spec import has_paper
 
 BENT = "* the line is bent: the interval of its curvature excludes 0, so the slope depends on the window."
 ENDED = "Failed runs have no values; runs that did not converge have values and are counted apart."
-SLOPES = {"Fisher": "reference_slope", "start": "start_slope", "OLS": "ols", "last half": "last_half"}
+SLOPES = {"Fisher": "reference_slope", "start": "start_slope", "last half": "last_half"}
 SLOPES |= {"curvature": "curvature"}
 """Columns of the rate table with two decimals."""
 OF_RATES = (
