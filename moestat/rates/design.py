@@ -96,14 +96,12 @@ def power(
     Parameters
     ----------
     half_width : float
-        Wanted half-width of the slope's interval, e.g. 0.05 to tell -0.25 from -0.5 with ease. With a half-width as
-        large as the distance from the edge of a claim little more than half of the studies decide: :func:`deciding`.
+        Wanted half-width of the slope's interval. With one as large as the distance from the edge of a claim little
+        more than half of the studies decide: :func:`deciding`.
     log_sd : float
-        Standard deviation of the log loss of one replicate, independent between sizes
-        (``RateFit.log_sd`` of a pilot); for a loss it is close to its coefficient of variation.
+        Standard deviation of the log loss of one replicate, independent between sizes (``RateFit.log_sd`` of a pilot).
     assurance : float, optional
-        Probability with which the interval of the study is at most that long, e.g. 0.8. The half-width is random, as
-        the spread is estimated; without an assurance it is kept on average (in the root mean square).
+        Probability with which the interval is at most that long; without one it is so on average (root mean square).
     most : int
         Largest number of replicates that is considered; designs beyond it are left out.
 
@@ -121,13 +119,13 @@ def power(
     factor = _factor(replicates, level)
     if assurance is not None:
         factor = factor * np.sqrt(stats.chi2.ppf(assurance, replicates - 1) / (replicates - 1))
-    designs = []
-    for count in sizes:
-        widths = factor * _slope_sd(log_sd, low, high, count)
-        enough = np.flatnonzero(widths <= half_width)
-        if enough.size:
-            designs.append(Design(int(count), int(replicates[enough[0]]), float(widths[enough[0]])))
-    return designs
+    sds = [(count, _slope_sd(log_sd, low, high, count)) for count in sizes]
+    enough = [(count, sd, int(np.argmax(factor * sd <= half_width))) for count, sd in sds]
+    return [
+        Design(int(count), int(replicates[k]), float(factor[k] * sd))
+        for count, sd, k in enough
+        if factor[k] * sd <= half_width
+    ]
 
 
 def chance(

@@ -4,8 +4,8 @@
 >>> n, rng = np.array([100, 300, 1000, 3000, 10000]), np.random.default_rng(0)
 >>> errors = 3 * n[:, None] ** -0.5 * np.exp(rng.normal(scale=0.1, size=(5, 12)))
 >>> print(table({"mine": errors}, over=n, theory=-0.5))
-      slope    95 % interval   curvature  theory
-mine  -0.493  [-0.509, -0.476]    +0.005    -0.5
+       slope     95 % interval curvature theory
+mine  -0.491  [-0.506, -0.478]    +0.001   -0.5
 Slopes of log error against log n: 5 sizes from 100 to 10000, 12 replicates.
 Intervals: hull of t and bootstrap-t over replicates.
 """
@@ -102,12 +102,9 @@ class Table:
 
     def to_latex(self, path: str | Path | None = None) -> str:
         """Return the table for LaTeX (package booktabs), and write it to a file if one is named."""
-        rows = [" & ".join([_tex(arm), *(_tex(cell) for cell in cells)]) for arm, cells in self._rows()]
-        head = " & ".join(["", *(_tex(cell) for cell in self._head())])
+        shown = self._shown().map(_tex).rename(index=_tex, columns=_tex)
         notes = "".join(f"% {line}\n" for line in self._notes())
-        ends = r" \\" + "\n"
-        body = f"{head}{ends}\\midrule\n" + "".join(row + ends for row in rows)
-        text = f"{notes}\\begin{{tabular}}{{lrcrr}}\n\\toprule\n{body}\\bottomrule\n\\end{{tabular}}\n"
+        text = notes + shown.to_latex(escape=False, column_format="lrcrr")
         if path is not None:
             files.write(Path(path).expanduser(), text.encode())
         return text
@@ -125,34 +122,25 @@ class Table:
         return figure
 
     def __str__(self) -> str:
-        rows = [["", *self._head()], *([arm, *cells] for arm, cells in self._rows())]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        lines = ["  ".join(f"{cell:{'<' if k == 0 else '>'}{widths[k]}}" for k, cell in enumerate(row)) for row in rows]
+        lines = self._shown().to_string().split("\n")
         return "\n".join([*(line.rstrip() for line in lines), *self._notes()])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """Return the table as a notebook shows it."""
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in ("", *self._head()))
-        body = ""
-        for arm, cells in self._rows():
-            body += f"<tr><th>{escape(arm)}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-        notes = "<br>".join(map(escape, self._notes()))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
+        return f"{self._shown().to_html()}<p>{'<br>'.join(map(escape, self._notes()))}</p>"
 
-    def _head(self) -> list[str]:
-        return ["slope", f"{100 * next(iter(self.fits.values())).level:.4g} % interval", "curvature", "theory"]
-
-    def _rows(self) -> list[tuple[str, list[str]]]:
-        rows = []
+    def _shown(self) -> pd.DataFrame:
+        """Return the table as texts; a star stands for a bent line, and brackets for one that is not trusted."""
+        rows = {}
         for arm, fit in self.fits.items():
-            shown = fit.wider
-            slope, interval = rounded(shown.value, shown.low, shown.high)
+            slope, interval = rounded(fit.slope, fit.wider.low, fit.wider.high)
             bend = f"{fit.curvature.value:+.3f}{'*' * bool(fit.bend)}" if math.isfinite(fit.curvature.value) else ""
-            slope = slope if fit.trusted or not slope else f"({slope})"
-            rows.append((arm, [slope, interval, bend, number(self.theory.get(arm, math.nan))]))
-        return rows
+            theory = number(self.theory.get(arm, math.nan))
+            rows[arm] = (slope if fit.trusted or not slope else f"({slope})", interval, bend, theory)
+        level = f"{100 * next(iter(self.fits.values())).level:.4g} % interval"
+        return pd.DataFrame.from_dict(rows, orient="index", columns=["slope", level, "curvature", "theory"])
 
     def _notes(self) -> list[str]:
         """Return a line for each bent line, each that is not to be trusted, and what the columns are."""
@@ -225,11 +213,7 @@ def _sizes(fit: RateFit) -> str:
 
 def _by(groups: Mapping[str, list[str]]) -> str:
     """Return what holds for all arms, or for which."""
-    return (
-        next(iter(groups))
-        if len(groups) == 1
-        else "; ".join(f"{what} ({', '.join(arms)})" for what, arms in groups.items())
-    )
+    return "; ".join(what if len(groups) == 1 else f"{what} ({', '.join(arms)})" for what, arms in groups.items())
 
 
 def _tex(text: str) -> str:
