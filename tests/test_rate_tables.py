@@ -99,8 +99,14 @@ ZERO = np.where(np.arange(9) == 4, 0.0, ONE)
         ({"one": ZERO}, N, r"6 losses of 'one' have no logarithm \(6 zero, 0 negative\), the first at n = 100"),
         (-ONE, N, "54 negative"),
         (LONG, "m", "no column 'm'"),
-        (LONG.rename(columns={"replicate": "seed"}), "n", "'seed' numbers the runs of each size: say replicate='seed'"),
-        (LONG.drop(columns="replicate").iloc[:-1], "n", "different numbers of rows: a column 'replicate' is needed"),
+        (
+            LONG.rename(columns={"replicate": "seed"}),
+            "n",
+            "'seed' has the same numbers at each size, and is no loss: say",
+        ),
+        (LONG.drop(columns="replicate").iloc[:-1], "n", "nobody can tell apart: a column 'replicate' is needed"),
+        (LONG.drop(columns="arm"), "n", "nobody can tell apart: another column of words"),
+        (LONG.assign(arm=(LONG["arm"] == "one") + 1.5), "n", "'arm' has the same numbers at each size"),
         (ARRAY, "m", "has the dimension 'm'; there are arm, n, replicate"),
         (ARRAY.drop_vars("n"), "n", "no coordinate"),
         (ONE, "n", "needs labels"),
@@ -263,6 +269,8 @@ def test_a_plan_uses_the_sizes_and_the_spread_of_the_data():
     for wrong in ({}, {"half_width": 0.1, "margin": 0.1}, {"half_width": -1.0}):
         with pytest.raises(InputError, match="half_width"):
             rates.plan(table, **wrong)
+    with pytest.raises(InputError, match="more than 5 replicates"):
+        rates.plan(table, half_width=0.001, most=5)
     with pytest.raises(InputError, match="no spread"):
         rates.plan(rates.table(ONE[:, 0], over=N), half_width=0.1)
 

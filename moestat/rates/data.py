@@ -143,25 +143,31 @@ def _of_frame(frame: pd.DataFrame, over: str, loss: str | None, replicate: Hasha
     for name in losses:
         if np.array_equal(frame[name], frame[over]):
             raise InputError(f"the column {name!r} is equal to the sizes {over!r}, and no loss: leave it out")
-        runs = frame.groupby([over, *arms])[name].agg(lambda column: tuple(sorted(column)))
-        if pd.api.types.is_integer_dtype(frame[name]) and runs.nunique() == 1 and len(set(runs.iloc[0])) > 1:
-            raise InputError(
-                f"the column {name!r} numbers the runs of each size: say replicate={name!r}, or leave it out"
-            )
-    parts = {", ".join(map(str, key)): part for key, part in frame.groupby(arms, sort=False)} if arms else {"": frame}
+    for name in (c for c in number_like if c not in (over, replicate)):
+        values = frame.groupby([over, *arms], dropna=False)[name].agg(lambda column: tuple(sorted(column)))
+        if values.nunique() == 1 and len(set(values.iloc[0])) > 1:
+            told = f"the column {name!r} has the same numbers at each size, and is no loss"
+            raise InputError(f"{told}: say replicate={name!r} if they are replicates, make them words if they are arms")
+    parts = (
+        {", ".join(map(str, key)): part for key, part in frame.groupby(arms, sort=False, dropna=False)}
+        if arms
+        else {"": frame}
+    )
     found = {}
     for arm, part in parts.items():
         sizes = part[over].to_numpy(np.float64)
         times = part.groupby(over, sort=False).cumcount().to_numpy()
         count = np.bincount(times)
-        long = replicate in columns or (count[0] == count[-1] and count.size > 1)
-        if not long and count.size > 1 and 2 * count[1] > count[0]:
-            raise InputError(f"the sizes {over!r} have different numbers of rows: a column {replicate!r} is needed")
+        named = replicate in columns
+        twice = part.groupby([over, str(replicate)]).cumcount().to_numpy() if named else 0 * times
+        long = named or (count[0] == count[-1] and count.size > 1)
+        if (not long and 2 * count[1:2].sum() > count[0]) or 2 * np.sum(twice == 1) > np.sum(twice == 0):
+            needed = "another column of words" if named else f"a column {replicate!r}"
+            raise InputError(f"a size {over!r} has several rows, which nobody can tell apart: {needed} is needed")
         if not long:  # a row for each size, of which one may be there twice; the columns are replicates
             found[arm] = Series(part[losses].to_numpy(np.float64), sizes)
             continue
-        keys = part[str(replicate)] if replicate in columns else times
-        twice = part.groupby([over, str(replicate)]).cumcount().to_numpy() if replicate in columns else 0 * times
+        keys = part[str(replicate)] if named else times
         for name in losses:
             table = part.assign(_key=keys, _twice=twice).pivot(index=[over, "_twice"], columns="_key", values=name)
             told = ", ".join(filter(None, (name if len(losses) > 1 or not arms else "", arm)))

@@ -59,25 +59,24 @@ def plan(
         Per arm the standard deviation of one replicate's slope, the replicates that are there, the half-width that
         they give, the replicates that are needed and the half-width that these give on average.
     """
-    if (half_width is None) == (margin is None):
-        raise InputError("a plan is for a half_width or for a margin; give one of them")
-    if not (half_width or margin or 0.0) > 0:
-        raise InputError(f"half_width and margin are above 0; it is {half_width or margin}")
+    if (half_width is None) == (margin is None) or not (half_width or margin or 0.0) > 0:
+        raise InputError(f"a plan is for a half_width or a margin above 0; they are {half_width} and {margin}")
     rows = []
     for arm, fit in getattr(table, "fits", {"": table}).items():
         sd, there = float(np.std(fit.slopes, ddof=1)) if fit.complete > 1 else math.nan, fit.complete
         if not sd > 0:
-            raise InputError(
-                f"the slopes of {there} replicates{f' of {arm!r}' if arm else ''} show no spread to plan by"
-            )
-        if margin is not None:
-            needed = paired_seeds(margin, sd, chance=chance, level=fit.level, most=most)
+            raise InputError(f"{there} replicates{f' of {arm!r}' if arm else ''} show no spread to plan by")
+        if half_width is not None:
+            enough = np.flatnonzero(_factor(np.arange(2, most + 1), fit.level) * sd <= half_width)
+            if not enough.size:
+                raise InputError(f"more than {most} replicates are needed for a half-width of {half_width:g}")
+            needed = 2 + int(enough[0])
         else:
-            needed = 2 + int(np.argmax(_factor(np.arange(2, most + 1), fit.level) * sd <= half_width))
-        widths = {"half_width": float(_factor(there, fit.level) * sd), "then": float(_factor(needed, fit.level) * sd)}
-        rows.append({"arm": arm, "slope_sd": sd, "replicates": there, "half_width": widths["half_width"]})
-        rows[-1] |= {"needed": needed, "half_width_then": widths["then"]}
-    return pd.DataFrame(rows).set_index("arm")
+            needed = paired_seeds(margin or 0.0, sd, chance=chance, level=fit.level, most=most)
+        now, then = (float(_factor(count, fit.level) * sd) for count in (there, needed))
+        rows.append((arm, sd, there, now, needed, then))
+    columns = ["arm", "slope_sd", "replicates", "half_width", "needed", "half_width_then"]
+    return pd.DataFrame(rows, columns=columns).set_index("arm")
 
 
 def power(
