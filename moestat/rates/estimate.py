@@ -10,7 +10,7 @@ from scipy import stats
 from moestat import streams
 from moestat.doors import takes_float64
 
-DRAWS = 1999  #: Resamples of the bootstrap.
+DRAWS, PARTS = 1999, 10  #: Resamples of the bootstrap, and how many parts they are taken in, for the memory.
 BOOTSTRAP = (8, 1000)  #: Numbers of samples of which it is made.
 ROUNDING = 1e-12  #: A standard error of a slope below this one is none.
 MOST = 3.0  #: Its quantiles are at most so many times those of t.
@@ -104,10 +104,15 @@ def wider(samples: np.ndarray, level: float) -> Estimate:
         return plain
     drawn = streams.generator(0, streams.key(use="rates.wider"), 0, "bootstrap").integers(count, size=(DRAWS, count))
     unit = (samples - plain.value) / plain.se
-    again = unit[drawn]
-    mean, se = np.mean(again, axis=1), np.std(again, axis=1, ddof=1) / np.sqrt(count)
-    ratio = np.sort(mean[se > 0] / se[se > 0])
+    ratio = np.sort(np.concatenate([_studentised(unit[rows]) for rows in np.array_split(drawn, PARTS)]))
     usual = float(stats.t.ppf(0.5 + level / 2, count - 1))
     tail = max(int((0.5 - level / 2) * (ratio.size + 1)) - 1, 0)
     below, above = (float(np.clip(end, usual, MOST * usual)) for end in (ratio[-1 - tail], -ratio[tail]))
     return replace(plain, low=plain.value - below * plain.se, high=plain.value + above * plain.se)
+
+
+def _studentised(samples: np.ndarray) -> np.ndarray:
+    """Return the means of samples (B, R) in their standard errors, where these are above 0."""
+    mean, se = np.mean(samples, axis=1), np.std(samples, axis=1, ddof=1) / np.sqrt(samples.shape[1])
+    kept: np.ndarray = mean[se > 0] / se[se > 0]
+    return kept
