@@ -104,7 +104,7 @@ class Table:
         """Return the table for LaTeX (package booktabs), and write it to a file if one is named."""
         shown = self._shown().map(_tex).rename(index=_tex, columns=_tex)
         notes = "".join(f"% {line}\n" for line in self._notes())
-        text = notes + shown.to_latex(escape=False, column_format="lrcrr")
+        text: str = notes + shown.to_latex(escape=False, column_format="lrcrr")
         if path is not None:
             files.write(Path(path).expanduser(), text.encode())
         return text
