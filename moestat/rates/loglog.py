@@ -182,6 +182,8 @@ def fit(
     refuse_other(values, over, "rates.fit")
     if not isinstance(values, xr.DataArray):
         losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
+        if losses.ndim == 2 and any(np.array_equal(column, sizes) for column in losses.T):
+            raise ValueError("a column of values is equal to over: the sizes are no replicate, leave them out")
         return fit_array(losses, sizes, window, level)
     array = arranged(values, over, replicate)
     if array.ndim > 2:
