@@ -16,6 +16,7 @@ from moestat.errors import InputError
 from moestat.rates.estimate import Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
+from moestat.rounding import region as in_words
 from moestat.sentences import listed
 
 Word = Literal["supported", "no counterexample", "not supported", "refuted", "inconclusive"]
@@ -128,18 +129,6 @@ def said(answer: Estimate, level: float) -> str:
     if value and answer.low != answer.high:
         text += f", {100 * level:.4g} % interval {interval}" if interval else ", without an interval"
     return text
-
-
-def in_words(region: Region) -> str:
-    """Return a region as the rule that it is.
-
-    >>> in_words((-0.61, -0.41)), in_words((-math.inf, 0.0)), in_words((2.0, math.inf))
-    ('within [-0.61, -0.41]', 'at most 0', 'at least 2')
-    """
-    low, high = region
-    if low == -math.inf:
-        return f"at most {number(high)}"
-    return f"at least {number(low)}" if high == math.inf else f"within [{number(low)}, {number(high)}]"
 
 
 def region_of(within: Region | None, at_most: float | None, at_least: float | None) -> Region:
