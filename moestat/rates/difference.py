@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -14,9 +14,6 @@ from moestat.doors import as_float64
 from moestat.rates import bends
 from moestat.rates.estimate import Estimate, mean_interval, over_replicates
 from moestat.rates.loglog import RateFit, arranged, fit_array, refuse_other, trust
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
