@@ -1,6 +1,6 @@
 """One least-squares fit: this package beside what a user writes in an afternoon, and beside libraries, in one run.
 
-    python benchmarks/least_squares.py                     # about 2 CPU minutes
+    python benchmarks/least_squares.py                     # about 3 CPU minutes
     python benchmarks/least_squares.py --gate sigmoid
 
 All get the same data, start and objective (for ReLU experts the smoothed one, tau = 0.001, that our last rung
