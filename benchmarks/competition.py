@@ -79,6 +79,6 @@ def row(design: str, replicates: int) -> dict[str, Any]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replicates", type=int, default=3, help="data sets of a design (default: 3)")
+    parser.add_argument("--replicates", type=int, default=5, help="data sets of a design (default: 5)")
     replicates = parser.parse_args().replicates
     write("competition", [row(design, replicates) for design in DESIGNS])
