@@ -17,15 +17,14 @@ import numpy as np
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.fit import kernel
-from moestat.fit.active_set import take
+from moestat.fit.active_set import State, take
 from moestat.fit.descent import Settings, descend
-from moestat.fit.moments import Precision, Problem
+from moestat.fit.moments import Precision, Problem, rows_per_chunk
 from moestat.models.regression import Model
 from moestat.status import Status
 
 LADDER = (0.1, 0.01, 0.001)  #: Half widths of the quadratic blend that replaces the ReLU's kink, in turn.
-BATCH_BYTES = 24 * 2**20
-CUDA_BATCH_BYTES = 4 * 2**30
+BATCH_BYTES = 24 * 2**20  #: On a processor; on a GPU a quarter of the free memory.
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,7 @@ class Fit:
     #: that no direction of negative curvature leads lower.
     status: Array
     iterations: Array  #: (B,) int, steps tried from the winning start, all rungs together.
+    factorisations: Array  #: (B,) int, Cholesky factorisations for them; more damping and a step to the box take more.
     #: (B,), largest absolute entry of the gradient over the free coordinates (those that the box does not hold).
     gradient: Array
     #: (B,), Newton decrement, half g' |H|^-1 g over the free coordinates, exact Hessian, float64, no damping.
@@ -74,6 +74,7 @@ def least_squares(
     tolerance: float = 1e-9,
     precision: Precision = "mixed",
     batch_bytes: int | None = None,
+    certify_limit: bool = True,
 ) -> Fit:
     """Fit a regression mixture by least squares in a box, from every start, and keep the best end point.
 
@@ -104,10 +105,60 @@ def least_squares(
         a refusal by the certificate); loss, gradient, factorisation and certificate are float64 in both.
     batch_bytes : int, optional
         Memory for the arrays of one batch; it decides how many members are computed together, and nothing else.
+    certify_limit : bool, default True
+        If False, fits that run out of steps end without a certificate: NaN for decrement and smallest eigenvalue.
     """
+    options: dict[str, Any] = {"precision": precision, "batch_bytes": batch_bytes, "certify_limit": certify_limit}
+    ends = _ends(model, x, y, starts, box, ladder, max_iterations, tolerance, **options)
+    xp, (batch, s) = namespace(x), starts.shape[:2]
+    start_losses, start_status = (xp.reshape(ends[name], (batch, s)) for name in ("loss", "status"))
+    comparable = xp.where(xp.isfinite(start_losses), start_losses, xp.asarray(float("inf"), dtype=x.dtype))
+    start = xp.argmin(comparable, axis=-1)
+    best = take(ends, xp.arange(batch) * s + start)
+    return Fit(**best, start=start, start_losses=start_losses, start_status=start_status)
+
+
+@takes_float64("x", "y", "starts")
+def from_each(
+    model: Model,
+    x: Array,
+    y: Array,
+    starts: np.ndarray,
+    *,
+    box: float = 5.0,
+    ladder: Sequence[float] | None = None,
+    max_iterations: int = 2000,
+    tolerance: float = 1e-9,
+    **options: Any,
+) -> Fit:
+    """Fit one data set x (n, d), y (n,) from each start (S, N, P): a :class:`Fit` of NumPy arrays, one row a start.
+
+    Arguments are those of :func:`least_squares`. All starts share the data, which are not copied.
+    """
+    every = namespace(x, y).asarray(starts)[None, ...]
+    ends = _ends(model, x[None, ...], y[None, ...], every, box, ladder, max_iterations, tolerance, **options)
+    known = {name: to_numpy(value) for name, value in ends.items()}
+    start = np.zeros(len(starts), dtype=np.int64)
+    return Fit(**known, start=start, start_losses=known["loss"][:, None], start_status=known["status"][:, None])
+
+
+def _ends(
+    model: Model,
+    x: Array,
+    y: Array,
+    starts: Array,
+    box: float,
+    ladder: Sequence[float] | None,
+    max_iterations: int,
+    tolerance: float,
+    precision: Precision = "mixed",
+    batch_bytes: int | None = None,
+    certify_limit: bool = True,
+) -> State:
+    """Return where the fits of data sets (B, n, d), (B, n) from each of their starts (B, S, N, P) end, (B S, ...)."""
     xp = namespace(x, y, starts)
     rungs = (LADDER if model.expert == "relu" else (0.0,)) if ladder is None else tuple(float(tau) for tau in ladder)
-    settings = Settings(float(box), rungs, int(max_iterations), float(tolerance))
+    settings = Settings(float(box), rungs, int(max_iterations), float(tolerance), certify_limit)
     if precision not in ("mixed", "double"):
         raise ValueError(f"precision is {precision!r}; allowed are mixed, double")
     if x.ndim != 3 or x.shape[-1] != model.d:
@@ -117,36 +168,22 @@ def least_squares(
     if starts.ndim != 4 or starts.shape[0] != x.shape[0] or starts.shape[-1] != model.atom_size:
         wanted = f"(B, S, N, P) with B = {x.shape[0]} and P = {model.atom_size}"
         raise ValueError(f"starts has shape {tuple(starts.shape)}; it must be {wanted}")
-    batch, s, n_atoms, _ = starts.shape
-    flat = xp.reshape(starts, (batch * s, n_atoms, -1))
+    made: list[Problem] = []
+
+    def problem(sets: np.ndarray) -> tuple[Problem, Array]:
+        xs, ys = (xp.take(part, xp.asarray(sets), axis=0) for part in (x, y))
+        made[:] = [made[0].on(xs, ys) if made else _problem(model, starts.shape[2], xs, ys, precision)]
+        return made[0], xp.var(ys, axis=-1)
+
+    return descend(problem, starts, settings, _most(model, starts.shape[2], x, batch_bytes))
+
+
+def _most(model: Model, n_atoms: int, x: Array, batch_bytes: int | None) -> int:
+    """Return how many members are computed together: as many as the memory for a batch holds."""
     if batch_bytes is None:
-        batch_bytes = CUDA_BATCH_BYTES if array_api_compat.is_cupy_array(x) else BATCH_BYTES
-    p = n_atoms * model.atom_size
-    member = 8 * (x.shape[1] * (2 * model.atom_size + 15 * n_atoms) + 6 * p * p)
-    size = max(1, int(batch_bytes // member))
-    parts = []
-    for first in range(0, batch * s, size):
-        members = xp.arange(first, min(first + size, batch * s))
-        replicate = members // s
-        xs, ys = xp.take(x, replicate, axis=0), xp.take(y, replicate, axis=0)
-        problem = _problem(model, n_atoms, xs, ys, precision)
-        part = descend(problem, xp.take(flat, members, axis=0), settings, xp.var(ys, axis=-1))
-        exact = part["smoothed_loss"] if settings.ladder[-1] == 0 else problem.loss(part["theta"], 0.0)
-        parts.append({**part, "loss": exact})
-    ends = {name: xp.concat([part[name] for part in parts], axis=0) for name in parts[0]}
-    start_losses, start_status = (xp.reshape(ends[name], (batch, s)) for name in ("loss", "status"))
-    comparable = xp.where(xp.isfinite(start_losses), start_losses, xp.asarray(float("inf"), dtype=x.dtype))
-    start = xp.argmin(comparable, axis=-1)
-    best = take(ends, xp.arange(batch) * s + start)
-    return Fit(**best, start=start, start_losses=start_losses, start_status=start_status)
-
-
-def from_each(model: Model, x: Array, y: Array, starts: np.ndarray, **settings: Any) -> Fit:
-    """Fit one data set x (n, d), y (n,) from each start (S, N, P): a :class:`Fit` of NumPy arrays, one row a start."""
-    xp, count = namespace(x, y), len(starts)
-    xs, ys = (xp.broadcast_to(part, (count, *part.shape)) for part in (x, y))
-    fit = least_squares(model, xs, ys, xp.asarray(starts)[:, None, ...], **settings)
-    return Fit(**{name: to_numpy(value) for name, value in vars(fit).items()})
+        batch_bytes = int(x.device.mem_info[0]) // 4 if array_api_compat.is_cupy_array(x) else BATCH_BYTES
+    rows, p = min(x.shape[1], rows_per_chunk(model, n_atoms, x)), n_atoms * model.atom_size
+    return max(1, int(batch_bytes // (8 * (rows * n_atoms * (15 + 2 * n_atoms) + 6 * p * p))))
 
 
 def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:
