@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import optimize
@@ -98,6 +100,42 @@ def test_fits_do_not_depend_on_their_batch(gate, expert, precision, monkeypatch)
         np.testing.assert_array_equal(a, b, err_msg=name)
         np.testing.assert_array_equal(a[order], c, err_msg=name)
         np.testing.assert_array_equal(a[1:2], getattr(alone, name), err_msg=name)
+
+
+def test_starts_of_one_data_set_share_it():
+    """Each is the fit that it is alone, and none takes memory for a copy of the samples."""
+    model = Model("sigmoid", "full", "relu", 2)
+    truth, x, y = _data(model, 2, 40_000, 1, seed=3)
+    starts = _starts(model, truth, 3, 1, count=9)[0]
+    peaks = []
+    for count in (1, 3, 9):
+        tracemalloc.start()
+        every = newton.from_each(model, x[0], y[0], starts[:count], max_iterations=2, batch_bytes=2**23)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] - peaks[1] < 0.5 * (x.nbytes + y.nbytes)
+    for k in range(9):
+        alone = least_squares(model, x, y, starts[None, k : k + 1], max_iterations=2)
+        for name in ("theta", "loss", "min_eigenvalue", "status"):
+            np.testing.assert_array_equal(getattr(every, name)[k], getattr(alone, name)[0])
+
+
+def test_fits_that_run_out_of_steps_can_go_without_a_certificate():
+    model = Model("softmax", "full", "relu", 2)
+    truth, x, y = _data(model, 2, 300, 4, seed=2)
+    starts = _starts(model, truth, 3, 4)
+    limit = int(np.sort(least_squares(model, x, y, starts).iterations)[2]) - 5
+    full, short = (least_squares(model, x, y, starts, max_iterations=limit, certify_limit=c) for c in (True, False))
+    spent = full.iterations == limit
+    assert 0 < spent.sum() < 4
+    np.testing.assert_array_equal(short.status, full.status)
+    for name in ("theta", "loss", "iterations", "box_hits"):
+        np.testing.assert_array_equal(getattr(short, name), getattr(full, name))
+    np.testing.assert_allclose(short.gradient, full.gradient, rtol=1e-6)
+    for name in ("decrement", "min_eigenvalue"):
+        np.testing.assert_array_equal(getattr(short, name)[~spent], getattr(full, name)[~spent])
+        assert np.isnan(getattr(short, name)[spent]).all()
+    assert np.all(full.factorisations > full.iterations)
 
 
 @pytest.mark.parametrize("gate", GATES)
