@@ -1,0 +1,39 @@
+"""The script for a quarter of an hour on a GPU: it computes what it says, and goes on where it was stopped."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("threadpoolctl")
+
+
+@pytest.fixture
+def campaign(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    before = set(sys.modules)
+    import gpu_campaign
+
+    yield gpu_campaign
+    for name in ("gpu_campaign", "hessian", "least_squares"):
+        if name not in before:
+            sys.modules.pop(name, None)
+
+
+def test_its_units_agree_with_a_core_and_are_done_once(campaign, tmp_path, capsys):
+    words = ["--device", "cpu", "--tiny", "--output", str(tmp_path)]
+    assert campaign.main([*words, "--seconds", "-1"]) == 0
+    assert "out of time before: peak" in capsys.readouterr().out and not list(tmp_path.iterdir())
+    assert campaign.main(words) == 0
+    rows = {path.stem: json.loads(path.read_text())["row"] for path in tmp_path.glob("*.json")}
+    evaluations = [row for name, row in rows.items() if name.startswith("evaluation")]
+    fits = [row for name, row in rows.items() if name.startswith("fits")]
+    assert len(evaluations) == len(fits) == 4
+    assert all(row["differs_double"] < 1e-12 and row["differs_mixed"] < 1e-5 for row in evaluations)
+    assert all(row["differs"] < 1e-3 and row["steps"] > 5 for row in fits)
+    (tmp_path / "fits-softmax-linear-100-2-own.json").unlink()
+    capsys.readouterr()
+    assert campaign.main(words) == 0
+    done = [line for line in capsys.readouterr().out.splitlines() if line.endswith(" s")]
+    assert len(done) == 1 and done[0].startswith("fits softmax linear 100 2 own: ")
