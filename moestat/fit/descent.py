@@ -157,9 +157,10 @@ class _Batch:
         theta = xp.reshape(self.theta, self.step.shape)
         trial = clamp(theta + self.step, -box, box)
         promised = promise(self.gradient, self.hessian, trial - theta)
-        loss = to_numpy(self.problem.loss(xp.reshape(trial, self.theta.shape), self._smoothing(), move))
+        loss = self.problem.loss(xp.reshape(trial, self.theta.shape), self._smoothing(), move)
+        promised, loss = _read(promised, loss)
         lowered = of["loss"] - loss
-        gain, accept = judge(to_numpy(promised), lowered, move)
+        gain, accept = judge(promised, lowered, move)
         rejected: np.ndarray = move & ~accept
         of["damping"], of["growth"] = nielsen(of["damping"], of["growth"], gain, accept, rejected, LEAST_DAMPING)
         self.theta = xp.reshape(xp.where(xp.asarray(accept)[:, None], trial, theta), self.theta.shape)
@@ -215,10 +216,13 @@ class _Batch:
         free = free_coordinates(theta, gradient, -box, box)
         pinned, before = xp.zeros_like(gradient), of["damping"].copy()
         step = self._damped(self.hessian, xp.where(free, -gradient, pinned), free, self.active)
-        of["decrement"] = to_numpy(-0.5 * xp.sum(gradient * step, axis=-1))
-        for _ in range(PASSES):
-            out = free & (xp.abs(theta + step) > box)
-            again = self.active & to_numpy(xp.any(out, axis=-1))
+        out = free & (xp.abs(theta + step) > box)
+        of["decrement"], again = _read(-0.5 * xp.sum(gradient * step, axis=-1), xp.any(out, axis=-1))
+        for solved in range(PASSES):
+            if solved:
+                out = free & (xp.abs(theta + step) > box)
+                (again,) = _read(xp.any(out, axis=-1))
+            again = self.active & (again != 0)
             if not again.any():
                 break
             pinned = xp.where(out, xp.sign(theta + step) * box - theta, pinned)
@@ -321,3 +325,10 @@ class _Batch:
         if self.settings.ladder[-1] != 0:
             loss = to_numpy(self.problem.of(self.data[done]).loss(theta, 0.0))
         return {"theta": theta, "loss": loss, **{name: some[own] for name, own in names.items()}}
+
+
+def _read(*arrays: Array) -> list[np.ndarray]:
+    """Return NumPy arrays of a few arrays (M,), as numbers, for which a device is waited for once."""
+    xp = namespace(*arrays)
+    numbers: np.ndarray = to_numpy(xp.stack([xp.astype(part, xp.float64) for part in arrays]))
+    return list(numbers)
