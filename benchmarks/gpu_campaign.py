@@ -34,19 +34,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hessian import flops_per_row
-from least_squares import BOX, RESULTS, machine
 from threadpoolctl import threadpool_limits
 
 from moestat.arrays import backend, resolve_device, to_numpy
 from moestat.fit.gradient import perturb
 from moestat.fit.linalg import cholesky_solve
-from moestat.fit.moments import Problem
+from moestat.fit.moments import Problem, layout
 from moestat.fit.newton import from_each, least_squares
 from moestat.models import truths
 from moestat.models.regression import Model
+from moestat.runner import origin
 
 MODELS = [(gate, expert) for gate in ("softmax", "sigmoid") for expert in ("linear", "relu")]
+RESULTS = Path(__file__).parent / "results" / "gpu_campaign"
+BOX = 5.0
 FEW = 4  #: Fits of a batch that the core does, too.
 Row = dict[str, Any]
 
@@ -116,6 +117,13 @@ class Bench:
         taken = float(pool.total_bytes()) / 2**30
         pool.free_all_blocks()
         return taken
+
+
+def flops_per_row(model: Model, n_atoms: int) -> int:
+    """Multiplications and additions of the products of weights and monomials, per sample."""
+    gate, mixed, expert = layout(model, n_atoms).sizes
+    pairs = n_atoms * (n_atoms + 1) // 2
+    return 2 * (pairs * gate + n_atoms**2 * mixed + pairs * expert)
 
 
 def fit(bench: Bench, model: Model, x: Any, y: Any, starts: np.ndarray) -> dict[str, np.ndarray]:
@@ -194,6 +202,7 @@ def fits(bench: Bench, gate: str, expert: str, n: int, batch: int, own: bool, be
         "tflops": flops_per_row(model, bench.atoms) * n * float(found["iterations"].sum()) / seconds / 1e12,
         "steps": float(found["iterations"].mean()),
         "most_steps": int(found["iterations"].max()),
+        "factorisations": float(found["factorisations"].mean()),
         "status": dict(zip(map(str, status.tolist()), counts.tolist(), strict=True)),
         "differs": float(np.abs(change).max()),
         "lower": int((change < -1e-9).sum()),
@@ -283,7 +292,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--device", choices=("cpu", "auto", "cuda"), default="cuda")
     parser.add_argument("--tiny", action="store_true", help="d = 2, n = 100, two short fits of two models")
     parser.add_argument("--report", action="store_true", help="print the tables of what is there, and compute nothing")
-    parser.add_argument("--output", type=Path, default=RESULTS / "gpu_campaign", help="folder of the JSON files")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the JSON files")
     arguments = parser.parse_args(words)
     folder, end, failed = arguments.output, time.time() + arguments.seconds, 0
     if not arguments.report:
@@ -305,7 +314,7 @@ def main(words: list[str] | None = None) -> int:
                 bench.free()
                 continue
             partial = path.with_suffix(".part")
-            partial.write_text(json.dumps({"row": row, "machine": machine()}) + "\n")
+            partial.write_text(json.dumps({"row": row, "machine": origin.here()}) + "\n")
             os.replace(partial, path)
             print(f"{name}: {time.time() - begin:.1f} s", flush=True)
     print(report(folder))

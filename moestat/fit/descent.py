@@ -71,19 +71,21 @@ class Settings:
 
 
 def descend(
-    problem: Callable[[np.ndarray], tuple[Problem, Array]], starts: Array, settings: Settings, most: int
+    problem: Callable[[np.ndarray], tuple[Problem, Array]],
+    starts: Array,
+    counts: np.ndarray,
+    settings: Settings,
+    most: int,
 ) -> State:
-    """Minimise the loss of D data sets from S starts each (D, S, N, P), at most ``most`` of these D S fits at a time.
+    """Minimise the loss of D data sets from M starts (M, N, P), at most ``most`` of them at a time.
 
-    ``problem(sets)`` returns the problem on some of the data sets, given by their numbers, and the variance of y in
-    each, the scale below which a decrement or a loss counts as nothing. Returns arrays with a row for each fit, the
-    starts of a data set in turn: theta, loss, smoothed_loss (at the last rung), status, iterations, factorisations and
-    the certificate's entries.
+    ``counts`` (D,) says how many starts each data set has, those of the first one first. ``problem(sets)`` returns the
+    problem on some of the data sets, given by their numbers, and the variance of y in each, the scale below which a
+    decrement or a loss counts as nothing. Returns arrays with a row for each start: theta, loss, smoothed_loss (at the
+    last rung), status, iterations, factorisations and the certificate's entries.
     """
     xp = namespace(starts)
-    sets, count = starts.shape[:2]
-    slots = Slots(sets, count, most)
-    batch = _Batch(settings, xp.reshape(starts, (sets * count, *starts.shape[2:])))
+    slots, batch = Slots(counts, most), _Batch(settings, starts)
     ended: list[dict[str, Any]] = []
     order: list[np.ndarray] = []
     while True:

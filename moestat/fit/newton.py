@@ -8,7 +8,7 @@ region otherwise (an atom whose output vanishes has a free gate).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import array_api_compat
@@ -38,7 +38,6 @@ class Fit:
     #: that no direction of negative curvature leads lower.
     status: Array
     iterations: Array  #: (B,) int, steps tried from the winning start, all rungs together.
-    factorisations: Array  #: (B,) int, Cholesky factorisations for them; more damping and a step to the box take more.
     #: (B,), largest absolute entry of the gradient over the free coordinates (those that the box does not hold).
     gradient: Array
     #: (B,), Newton decrement, half g' |H|^-1 g over the free coordinates, exact Hessian, float64, no damping.
@@ -49,6 +48,9 @@ class Fit:
     start: Array  #: (B,) int, index of the start that won.
     start_losses: Array  #: (B, S), loss (without smoothing) at the end of every start.
     start_status: Array  #: (B, S) int
+    #: (B,) int, Cholesky factorisations for the steps: more damping, and a way to the box, take more than one. Empty if
+    #: they were not counted.
+    factorisations: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def message(self) -> list[str]:
         """Say for every member how its fit ended, in one sentence."""
@@ -109,8 +111,12 @@ def least_squares(
         If False, fits that run out of steps end without a certificate: NaN for decrement and smallest eigenvalue.
     """
     options: dict[str, Any] = {"precision": precision, "batch_bytes": batch_bytes, "certify_limit": certify_limit}
-    ends = _ends(model, x, y, starts, box, ladder, max_iterations, tolerance, **options)
-    xp, (batch, s) = namespace(x), starts.shape[:2]
+    xp = namespace(x, y, starts)
+    if starts.ndim != 4 or starts.shape[0] != x.shape[0]:
+        wanted = f"(B, S, N, P) with B = {x.shape[0]} and P = {model.atom_size}"
+        raise ValueError(f"starts has shape {tuple(starts.shape)}; it must be {wanted}")
+    (batch, s), every = starts.shape[:2], xp.reshape(starts, (-1, *starts.shape[2:]))
+    ends = _ends(model, x, y, every, np.full(batch, s), box, ladder, max_iterations, tolerance, **options)
     start_losses, start_status = (xp.reshape(ends[name], (batch, s)) for name in ("loss", "status"))
     comparable = xp.where(xp.isfinite(start_losses), start_losses, xp.asarray(float("inf"), dtype=x.dtype))
     start = xp.argmin(comparable, axis=-1)
@@ -125,19 +131,27 @@ def from_each(
     y: Array,
     starts: np.ndarray,
     *,
+    data: np.ndarray | None = None,
     box: float = 5.0,
     ladder: Sequence[float] | None = None,
     max_iterations: int = 2000,
     tolerance: float = 1e-9,
     **options: Any,
 ) -> Fit:
-    """Fit one data set x (n, d), y (n,) from each start (S, N, P): a :class:`Fit` of NumPy arrays, one row a start.
+    """Fit data sets from each of M starts (M, N, P), and return every end: a :class:`Fit` of NumPy arrays, M rows.
 
-    Arguments are those of :func:`least_squares`. All starts share the data, which are not copied.
+    The data are one set x (n, d), y (n,) for all starts, or D of them, x (D, n, d), y (D, n), of which ``data`` (M,)
+    names that of every start. They are not copied for each. Other arguments are those of :func:`least_squares`.
     """
-    every = namespace(x, y).asarray(starts)[None, ...]
-    ends = _ends(model, x[None, ...], y[None, ...], every, box, ladder, max_iterations, tolerance, **options)
-    known = {name: to_numpy(value) for name, value in ends.items()}
+    if data is None:
+        x, y, data = x[None, ...], y[None, ...], np.zeros(len(starts), dtype=np.int64)
+    if data.shape != (len(starts),) or not np.isin(data, np.arange(x.shape[0])).all():
+        raise ValueError(f"data must name one of the {x.shape[0]} data sets for each of the {len(starts)} starts")
+    order, counts = np.argsort(data, kind="stable"), np.bincount(data, minlength=x.shape[0])
+    every = namespace(x, y).asarray(starts[order])
+    ends = _ends(model, x, y, every, counts, box, ladder, max_iterations, tolerance, **options)
+    back = np.argsort(order)
+    known = {name: to_numpy(value)[back] for name, value in ends.items()}
     start = np.zeros(len(starts), dtype=np.int64)
     return Fit(**known, start=start, start_losses=known["loss"][:, None], start_status=known["status"][:, None])
 
@@ -147,6 +161,7 @@ def _ends(
     x: Array,
     y: Array,
     starts: Array,
+    counts: np.ndarray,
     box: float,
     ladder: Sequence[float] | None,
     max_iterations: int,
@@ -155,7 +170,7 @@ def _ends(
     batch_bytes: int | None = None,
     certify_limit: bool = True,
 ) -> State:
-    """Return where the fits of data sets (B, n, d), (B, n) from each of their starts (B, S, N, P) end, (B S, ...)."""
+    """Return where the fits of data sets (D, n, d), (D, n) end, from so many (``counts``) each of starts (M, N, P)."""
     xp = namespace(x, y, starts)
     rungs = (LADDER if model.expert == "relu" else (0.0,)) if ladder is None else tuple(float(tau) for tau in ladder)
     settings = Settings(float(box), rungs, int(max_iterations), float(tolerance), certify_limit)
@@ -165,17 +180,16 @@ def _ends(
         raise ValueError(f"x has shape {tuple(x.shape)}; it must be (B, n, d) with d = {model.d}")
     if tuple(y.shape) != tuple(x.shape[:2]):
         raise ValueError(f"y has shape {tuple(y.shape)}; it must be (B, n) = {tuple(x.shape[:2])}")
-    if starts.ndim != 4 or starts.shape[0] != x.shape[0] or starts.shape[-1] != model.atom_size:
-        wanted = f"(B, S, N, P) with B = {x.shape[0]} and P = {model.atom_size}"
-        raise ValueError(f"starts has shape {tuple(starts.shape)}; it must be {wanted}")
+    if starts.ndim != 3 or starts.shape[-1] != model.atom_size:
+        raise ValueError(f"starts has shape {tuple(starts.shape)}; it must end with (N, P) with P = {model.atom_size}")
     made: list[Problem] = []
 
     def problem(sets: np.ndarray) -> tuple[Problem, Array]:
         xs, ys = (xp.take(part, xp.asarray(sets), axis=0) for part in (x, y))
-        made[:] = [made[0].on(xs, ys) if made else _problem(model, starts.shape[2], xs, ys, precision)]
+        made[:] = [made[0].on(xs, ys) if made else _problem(model, starts.shape[1], xs, ys, precision)]
         return made[0], xp.var(ys, axis=-1)
 
-    return descend(problem, starts, settings, _most(model, starts.shape[2], x, batch_bytes))
+    return descend(problem, starts, counts, settings, _most(model, starts.shape[1], x, batch_bytes))
 
 
 def _most(model: Model, n_atoms: int, x: Array, batch_bytes: int | None) -> int:

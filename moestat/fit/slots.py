@@ -14,13 +14,14 @@ IDLE = -1
 
 
 class Slots:
-    """The rows of a batch of at most ``most`` of the fits from S starts on each of D data sets."""
+    """The rows of a batch of at most ``most`` of the fits from so many ``starts`` on each of D data sets, (D,) int."""
 
-    def __init__(self, sets: int, starts: int, most: int) -> None:
+    def __init__(self, starts: np.ndarray, most: int) -> None:
         self.starts, self.most = starts, max(1, most)
-        self.started = np.zeros(sets, dtype=np.int64)  #: Starts of every data set that have been given a row.
+        self.first = np.cumsum(starts) - starts
+        self.started = np.zeros_like(starts)  #: Starts of every data set that have been given a row.
         self.sets = np.empty(0, dtype=np.int64)  #: The data sets of the batch.
-        self.member = np.empty(0, dtype=np.int64)  #: The fit in every row, data set times S plus start, or IDLE.
+        self.member = np.empty(0, dtype=np.int64)  #: The fit in every row, counted data set by data set, or IDLE.
         self.wasted = 0
 
     @property
@@ -43,16 +44,16 @@ class Slots:
         return fresh
 
     def _next(self, data: int) -> int:
-        if self.started[data] == self.starts:
+        if self.started[data] == self.starts[data]:
             return IDLE
         self.started[data] += 1
-        return int(data * self.starts + self.started[data] - 1)
+        return int(self.first[data] + self.started[data] - 1)
 
     def lay_out(self) -> np.ndarray | None:
         """Lay the batch out anew if it is time; return the old row of every new one, IDLE for those that have none."""
         size, busy = len(self.member), self.active
         self.wasted += size - int(busy.sum())
-        waiting = np.flatnonzero(self.started == 0).tolist()
+        waiting = np.flatnonzero((self.started == 0) & (self.starts > 0)).tolist()
         if not busy.any() and not waiting or busy.all() and size or busy.any() and self.wasted < size:
             return None
         self.wasted = 0
@@ -71,7 +72,7 @@ class Slots:
 
     def _width(self, busy: dict[int, int], waiting: list[int]) -> int:
         """Return the rows per data set: one where there are many data sets, for rows of one end at different times."""
-        left = [rows + self.starts - int(self.started[data]) for data, rows in busy.items()]
-        wanted = max(left + [self.starts] * bool(waiting))
-        fair = self.most // (len(busy) + len(waiting))
+        sets = [*busy, *waiting]
+        wanted = int(np.max(self.starts[sets] - self.started[sets] + [busy.get(data, 0) for data in sets]))
+        fair = self.most // len(sets)
         return max([*busy.values(), min(wanted, fair, self.most // max(len(busy), 1)), 1])

@@ -120,6 +120,22 @@ def test_starts_of_one_data_set_share_it():
             np.testing.assert_array_equal(getattr(every, name)[k], getattr(alone, name)[0])
 
 
+@pytest.mark.parametrize("room", [1, 2**30])
+def test_any_number_of_starts_on_each_of_several_data_sets(room):
+    model = Model("softmax", "full", "linear", 2)
+    truth, x, y = _data(model, 2, 150, 4, seed=4)
+    data = np.array([3, 0, 3, 1, 3, 0, 3])  # none on one of them
+    starts = _starts(model, truth, 3, 1, count=7)[0]
+    every = newton.from_each(model, x, y, starts, data=data, batch_bytes=room)
+    assert len(set(every.iterations)) > 2
+    for k, own in enumerate(data):
+        alone = least_squares(model, x[own, None], y[own, None], starts[None, k : k + 1])
+        for name in ("theta", "loss", "status", "iterations", "min_eigenvalue", "factorisations"):
+            np.testing.assert_array_equal(getattr(every, name)[k], getattr(alone, name)[0])
+    with pytest.raises(ValueError, match="one of the 4 data sets for each of the 7 starts"):
+        newton.from_each(model, x, y, starts, data=data + 1)
+
+
 def test_fits_that_run_out_of_steps_can_go_without_a_certificate():
     model = Model("softmax", "full", "relu", 2)
     truth, x, y = _data(model, 2, 300, 4, seed=2)

@@ -8,9 +8,10 @@ from moestat.fit.slots import IDLE, Slots
 
 
 def run(lengths, most):
-    """Let fits of so many rounds, (data sets, starts), pass; return their order of ending, and what was paid for."""
-    sets, starts = lengths.shape
-    slots, left, order = Slots(sets, starts, most), lengths.reshape(-1).copy(), []
+    """Let fits of so many rounds, a list for each data set, pass; return their order of ending, and what was paid."""
+    starts = np.array([len(own) for own in lengths])
+    slots, left, order = Slots(starts, most), np.concatenate(lengths), []
+    of = np.repeat(np.arange(len(starts)), starts)
     rounds = rows = layouts = 0
     while True:
         before = slots.member.copy()
@@ -23,7 +24,7 @@ def run(lengths, most):
         active = slots.active
         if not active.any():
             return order, rounds, rows, layouts
-        np.testing.assert_array_equal(slots.sets[slots.data][active], slots.member[active] // starts)
+        np.testing.assert_array_equal(slots.sets[slots.data][active], of[slots.member[active]])
         assert len(np.unique(slots.member[active])) == active.sum()
         assert len(slots.member) <= most
         rounds, rows = rounds + 1, rows + len(slots.member)
@@ -34,10 +35,12 @@ def run(lengths, most):
         assert not (fresh & ~done).any()
 
 
-@given(some.integers(1, 9), some.integers(1, 9), some.integers(1, 20), some.randoms(use_true_random=False))
-def test_every_fit_is_done_once(sets, starts, most, random):
-    lengths = np.array([[random.choice([1, 2, 3, 30]) for _ in range(starts)] for _ in range(sets)])
-    assert sorted(run(lengths, most)[0]) == list(range(sets * starts))
+@given(
+    some.lists(some.lists(some.sampled_from([1, 2, 3, 30]), max_size=9), min_size=1, max_size=9), some.integers(1, 20)
+)
+def test_every_fit_is_done_once(lengths, most):
+    order = run([np.array(own, dtype=np.int64) for own in lengths], most)[0]
+    assert sorted(order) == list(range(sum(map(len, lengths))))
 
 
 def test_the_rows_of_a_data_set_stay_full_until_it_has_no_more_starts():
