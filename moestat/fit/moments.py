@@ -161,9 +161,8 @@ class Problem:
         """Return (x transposed, score features, expert features, y, monomials or nothing) of one chunk."""
         xp = namespace(x)
         xt = gates.samples_last(x)
-        q = gates.score_features(x, self.model.score)
-        # all laid out in one way, taken or not, on which the sums of BLAS depend
-        e, y = (xp.reshape(xp.reshape(part, (-1,)), part.shape) for part in (experts.expert_features(x), y))
+        q, e = gates.score_features(x, self.model.score), experts.expert_features(x)
+        y = xp.reshape(xp.reshape(y, (-1,)), y.shape)
         if not self.cached:
             return xt, q, e, y
         return xt, q, e, y, self._monomials(xt)
@@ -179,10 +178,9 @@ class Problem:
 
     def take(self, sets: Array) -> Self:
         """Return the problem on some of the data sets, given by their positions, each as often as it is named."""
-        xp = namespace(sets)
         new = copy(self)
         new.batch = sets.shape[0]
-        new.chunks = [tuple(xp.take(part, sets, axis=0) for part in chunk) for chunk in self.chunks]
+        new.chunks = [tuple(_taken(part, sets) for part in chunk) for chunk in self.chunks]
         return new
 
     def of(self, sets: np.ndarray) -> Self:
@@ -344,6 +342,13 @@ class Problem:
         """Return the products (M, N (N - 1) / 2, rows) of the pairs i < j."""
         xp = namespace(left)
         return xp.take(left, self.upper[0], axis=1) * xp.take(right, self.upper[1], axis=1)
+
+
+def _taken(part: Array, sets: Array) -> Array:
+    """Take data sets out of a part of a chunk; the sums of BLAS depend on its layout, which stays as it was."""
+    if isinstance(part, np.ndarray) and part.ndim == 3 and not part.flags.c_contiguous:
+        return np.matrix_transpose(np.take(np.matrix_transpose(part), sets, axis=0))
+    return namespace(part).take(part, sets, axis=0)
 
 
 def _over(members: Array, like: Array) -> Array:
