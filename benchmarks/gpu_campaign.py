@@ -4,8 +4,8 @@
     python benchmarks/gpu_campaign.py --device cpu --tiny          # a few seconds without one, to check the script
     python benchmarks/gpu_campaign.py --report                     # the table of what is there
 
-The work is cut into units; each leaves one small JSON file in ``--output`` as soon as it is done, and a unit whose file
-is there is not done again. So the script can be killed at any moment and started again; it begins no unit after
+The work is cut into units; each leaves one line of JSON in ``--output`` as soon as it is done, and a unit whose line is
+there is not done again. So the script can be killed at any moment and started again; it begins no unit after
 ``--seconds``. The units, the most important first, are
 
 * ``peak``: products of square matrices in float32 and float64, a copy of memory, a stack of Cholesky solutions;
@@ -24,8 +24,8 @@ place: the same code, without its speed.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-import os
 import subprocess
 import sys
 import time
@@ -46,7 +46,7 @@ from moestat.models.regression import Model
 from moestat.runner import origin
 
 MODELS = [(gate, expert) for gate in ("softmax", "sigmoid") for expert in ("linear", "relu")]
-RESULTS = Path(__file__).parent / "results" / "gpu_campaign"
+RESULTS = Path(__file__).parent / "results" / "gpu_campaign.jsonl"
 BOX = 5.0
 FEW = 4  #: Fits of a batch that the core does, too.
 Row = dict[str, Any]
@@ -174,7 +174,7 @@ def core(bench: Bench, gate: str, expert: str, n: int, own: bool) -> Row:
     model = bench.model(gate, expert)
     small = bench.case(model, 60, 2, own)
     fit(bench, model, *small)
-    case = bench.case(model, n, 2 if n > 50_000 else FEW, own)
+    case = bench.case(model, n, 1 if n > 50_000 else FEW, own)
     begin = time.process_time()
     found = fit(bench, model, *case)
     seconds = time.process_time() - begin
@@ -220,7 +220,7 @@ def tests(bench: Bench, left: float) -> Row:
     return {"code": done.returncode, "tail": done.stdout[-4000:]}
 
 
-def units(bench: Bench, folder: Path, end: float) -> Iterator[tuple[str, Callable[[], Row]]]:
+def units(bench: Bench, known: dict[str, Row], end: float) -> Iterator[tuple[str, Callable[[], Row]]]:
     """Name every unit, and say how it is done."""
     yield "peak", lambda: peak(bench)
     batches = [(batch, own) for batch in bench.batches for own in (True, False)]
@@ -236,31 +236,29 @@ def units(bench: Bench, folder: Path, end: float) -> Iterator[tuple[str, Callabl
                     name = f"fits {gate} {expert} {n} {batch} {'own' if own else 'shared'}"
                     yield (
                         name,
-                        lambda a=(gate, expert, n, batch, own), b=beside: fits(bench, *a, stored(folder, b)),  # type: ignore[misc]
+                        lambda a=(gate, expert, n, batch, own), b=beside: fits(bench, *a, known[b]),  # type: ignore[misc]
                     )
         if bench.cuda and n == bench.sizes[0]:
             yield "tests", lambda: tests(bench, max(1.0, end - time.time()))
 
 
-def place(folder: Path, name: str) -> Path:
-    return folder / f"{name.replace(' ', '-')}.json"
+def read(path: Path) -> dict[str, Row]:
+    """Return what is there, by unit; a line that was cut off is left out."""
+    known = {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        with contextlib.suppress(json.JSONDecodeError):
+            row = json.loads(line)
+            known[row.pop("unit")] = row
+    return known
 
 
-def stored(folder: Path, name: str) -> Row:
-    row: Row = json.loads(place(folder, name).read_text())["row"]
-    return row
-
-
-def report(folder: Path) -> str:
+def report(rows: dict[str, Row]) -> str:
     """Put what is there into tables."""
-    rows = {path.stem: json.loads(path.read_text())["row"] for path in sorted(folder.glob("*.json"))}
-    if not rows:
-        return f"{folder} holds no results"
     top = rows.get("peak", {})
-    lines = [" ".join(f"{name} {value:.4g}" for name, value in top.items())] * bool(top)
+    lines = [" ".join(f"{name} {value:.4g}" for name, value in top.items() if name != "machine")]
     lines += ["", "evaluation                             ms mixed  double    loss  Tflop/s  share  differs"]
     for name, row in rows.items():
-        if name.startswith("evaluation-"):
+        if name.startswith("evaluation "):
             share = row["tflops"] / top["float32"] if top else np.nan
             lines.append(
                 f"{name[11:]:38s} {1e3 * row['mixed']:8.2f} {1e3 * row['double']:7.2f} {1e3 * row['loss_mixed']:7.2f} "
@@ -271,9 +269,9 @@ def report(folder: Path) -> str:
         "fits                                    a second   ratio  share  steps  most  differs  lower  higher",
     ]
     for name, row in rows.items():
-        if name.startswith("core-"):
+        if name.startswith("core "):
             lines.append(f"{name[5:] + ', one core':38s} {row['rate']:9.3g}               {row['steps']:6.0f}")
-        elif name.startswith("fits-"):
+        elif name.startswith("fits "):
             share = row["tflops"] / top["float32"] if top else np.nan
             lines.append(
                 f"{name[5:]:38s} {row['rate']:9.3g} {row['ratio']:7.2f} {share:6.1%} {row['steps']:6.0f} "
@@ -292,32 +290,33 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--device", choices=("cpu", "auto", "cuda"), default="cuda")
     parser.add_argument("--tiny", action="store_true", help="d = 2, n = 100, two short fits of two models")
     parser.add_argument("--report", action="store_true", help="print the tables of what is there, and compute nothing")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the JSON files")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="file of the results")
     arguments = parser.parse_args(words)
-    folder, end, failed = arguments.output, time.time() + arguments.seconds, 0
+    path, end, failed = arguments.output, time.time() + arguments.seconds, 0
+    known = read(path)
     if not arguments.report:
-        folder.mkdir(parents=True, exist_ok=True)
         bench = Bench(arguments)
-        for name, unit in units(bench, folder, end):
-            path = place(folder, name)
-            if path.exists():
-                continue
-            if time.time() > end:
-                print(f"out of time before: {name}", flush=True)
-                break
-            begin = time.time()
-            try:
-                row = unit()
-            except Exception as error:  # the others are worth having all the same
-                print(f"{name}: {type(error).__name__}: {error}", flush=True)
-                failed += 1
-                bench.free()
-                continue
-            partial = path.with_suffix(".part")
-            partial.write_text(json.dumps({"row": row, "machine": origin.here()}) + "\n")
-            os.replace(partial, path)
-            print(f"{name}: {time.time() - begin:.1f} s", flush=True)
-    print(report(folder))
+        with path.open("a") as file:
+            file.write("\n" * bool(known))  # after a line that was cut off
+            for name, unit in units(bench, known, end):
+                if name in known:
+                    continue
+                if time.time() > end:
+                    print(f"out of time before: {name}", flush=True)
+                    break
+                begin = time.time()
+                try:
+                    known[name] = unit()
+                except Exception as error:  # the others are worth having all the same
+                    print(f"{name}: {type(error).__name__}: {error}", flush=True)
+                    failed += 1
+                    bench.free()
+                    continue
+                more = {"machine": origin.here()} if name == "peak" else {}
+                file.write(json.dumps({"unit": name, **known[name], **more}) + "\n")
+                file.flush()
+                print(f"{name}: {time.time() - begin:.1f} s", flush=True)
+    print(report(known))
     return failed
 
 
