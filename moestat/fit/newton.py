@@ -19,7 +19,7 @@ from moestat.doors import takes_float64
 from moestat.fit import kernel
 from moestat.fit.active_set import State, take
 from moestat.fit.descent import Settings, descend
-from moestat.fit.moments import Precision, Problem, rows_per_chunk
+from moestat.fit.moments import Precision, Problem, layout, rows_per_chunk
 from moestat.models.regression import Model
 from moestat.status import Status
 
@@ -196,8 +196,12 @@ def _most(model: Model, n_atoms: int, x: Array, batch_bytes: int | None) -> int:
     """Return how many members are computed together: as many as the memory for a batch holds."""
     if batch_bytes is None:
         batch_bytes = int(x.device.mem_info[0]) // 4 if array_api_compat.is_cupy_array(x) else BATCH_BYTES
-    rows, p = min(x.shape[1], rows_per_chunk(model, n_atoms, x)), n_atoms * model.atom_size
-    return max(1, int(batch_bytes // (8 * (rows * n_atoms * (15 + 2 * n_atoms) + 6 * p * p))))
+    n, p = x.shape[1], n_atoms * model.atom_size
+    rows = min(n, rows_per_chunk(model, n_atoms, x))
+    # of a chunk: gates, experts and weights of pairs, and monomials while they are made; of data of its own, features
+    numbers = rows * (n_atoms * (15 + 2 * n_atoms) + layout(model, n_atoms).sizes[0]) + 6 * p * p
+    numbers += 2 * model.atom_size * n * (x.shape[0] > 1)
+    return max(1, int(batch_bytes // (8 * numbers)))
 
 
 def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:
