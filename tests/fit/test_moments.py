@@ -78,13 +78,16 @@ def _compiled(*arguments):
     return CompiledProblem(*arguments)
 
 
-@pytest.mark.parametrize("model", [m for m in MODELS if m.score == "full"], ids=lambda m: f"{m.gate}-{m.expert}")
+SHARED = [m for m in MODELS if m.score == "full"] + [Model("sigmoid", "full", "linear", 4)]
+
+
+@pytest.mark.parametrize("model", SHARED, ids=lambda m: f"{m.gate}-{m.expert}-{m.d}")
 @pytest.mark.parametrize(("kind", "xp"), [(Problem, np), (Problem, strict), (_compiled, np)])
 def test_members_on_shared_data_are_those_on_data_of_their_own(kind, xp, model):
     """Three sets of parameters on each of two data sets, all of them, some, and on one of the data sets."""
     if xp is strict and ":" in model.gate:
         pytest.skip("the functions in own_functions are NumPy's")
-    theta, x, y = _problem(model, 6, 300, 3)
+    theta, x, y = _problem(model, 6, 900, 3)
     x, y = x[::3], y[::3]
     tau, curvature = (np.linspace(0.0, 0.3, 6)[:, None, None] if model.expert == "relu" else 0.0), np.ones((6, 1, 1))
     curvature[::2] = 0.0
