@@ -23,8 +23,6 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize
-from common import RESULTS as RESULTS
-from common import machine as machine
 from common import plain, timed, write
 from scipy.linalg import blas, cho_factor, cho_solve
 
