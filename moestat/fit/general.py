@@ -21,11 +21,9 @@ from moestat.fit.trust_region import trust_region
 from moestat.models.general import FunctionModel
 from moestat.status import Status
 
-STEP = 1e-4  #: Of the differences of the gradient that make the Hessian, relative to parameters above 1.
-SMALL = 1e-6  #: The same where weights jump, so that few samples do.
 INVARIANT = 1e-12  #: Eigenvalues of J'J below this share of the largest are zero, if random parameters have them too.
 CREEP = 1e-6  #: Steps that gain less than this share of the loss are left to the exact Hessian.
-POLISH = 40  #: Steps with the exact Hessian after Levenberg-Marquardt has ended.
+POLISH = 40  #: Steps with the exact Hessian after Levenberg-Marquardt has ended, as often as ``ROUNDS``.
 ROUNDS = 3  #: How often a fit goes on after its certificate has found that it has not ended.
 
 
@@ -73,33 +71,14 @@ class Problem:
     def hessian(self, theta: np.ndarray, members: np.ndarray) -> tuple[Gram, np.ndarray]:
         """Return losses, gradients and exact Hessians, and J'J / n (M, p, p) beside them."""
         at = self(theta, members)
-        curved = self._coupled if self.model.kind == "general" or self.model.gate_derivative else self._curved
-        hessian = np.array(
-            [curved(point, int(m), gram) for point, m, gram in zip(theta, members, at.gram, strict=True)]
-        )
-        return at._replace(gram=hessian), at.gram
-
-    def _curved(self, theta: np.ndarray, member: int, gram: np.ndarray) -> np.ndarray:
-        """Add the second derivatives of f to J'J / n."""
-        data, atoms = self.of[member], theta.reshape(self.atoms, -1)
-        total = np.zeros_like(gram)
-        for first in range(0, self.x.shape[1], self.model.rows):
-            x = self.x[data, first : first + self.model.rows]
-            r = self.model.predict(atoms, x) - self.y[data, first : first + self.model.rows]
-            total += self.model.curvature(atoms, x, r)
-        return gram + total / self.x.shape[1]
-
-    def _coupled(self, theta: np.ndarray, member: int, gram: np.ndarray) -> np.ndarray:
-        """Take differences of the gradient."""
-        curved = np.empty_like(gram)
-        for j, h in enumerate((SMALL if self.model.piecewise else STEP) * np.maximum(1.0, np.abs(theta))):
-            ends = []
-            for sign in (1.0, -1.0):
-                moved = theta.copy()
-                moved[j] += sign * h
-                ends.append(self.one(moved, member, gram=False)[1])
-            curved[j] = (ends[0] - ends[1]) / (2.0 * h)
-        return 0.5 * (curved + curved.T)
+        exact = at.gram.copy()
+        for hessian, point, m in zip(exact, theta, members, strict=True):
+            data, atoms = self.of[m], point.reshape(self.atoms, -1)
+            for first in range(0, self.x.shape[1], self.model.rows):
+                x = self.x[data, first : first + self.model.rows]
+                r = self.model.predict(atoms, x) - self.y[data, first : first + self.model.rows]
+                hessian += self.model.curvature(atoms, x, r) / self.x.shape[1]
+        return at._replace(gram=exact), at.gram
 
     def invariant(self) -> int:
         """Return how many directions leave f as it is at random parameters: the least of three draws."""
@@ -183,7 +162,13 @@ def descend(
     inner = replace(problem, of=problem.of[members])
     with np.errstate(all="ignore"):
         return levenberg_marquardt(
-            inner, start, lower=-box, upper=box, tolerance=tolerance, max_iterations=max_iterations, creep=CREEP
+            inner,
+            start,
+            lower=-box,
+            upper=box,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            creep=CREEP,
         )
 
 
@@ -206,7 +191,7 @@ def finish(
             going, begin = going[~done], found["lower"][~done]
             left = max_iterations - iterations[going]
             going, begin = going[left > 0], begin[left > 0]
-            if round_ == ROUNDS or going.size == 0 or problem.model.piecewise:
+            if round_ == ROUNDS or going.size == 0:
                 break
             polished = _polish(problem, begin, members[going], box, min(POLISH, int(left.max())), tolerance)
             better = polished.loss <= problem.loss(begin, members[going])

@@ -32,9 +32,14 @@ def random_starts(
     Parameters are normal with standard deviations s / rms(x), s by :data:`SCALES`. Experts that are linear in their
     parameters are then fitted to y by least squares, given the gate.
     """
+    theta = _drawn(model, x, atoms, count, rng)
+    return _regressed(model, x, y, theta) if model.linear else theta
+
+
+def _drawn(model: FunctionModel, x: np.ndarray, atoms: int, count: int, rng: np.random.Generator) -> np.ndarray:
     scale = np.array(SCALES)[np.arange(count) % 3] / np.sqrt(np.mean(x**2) or 1.0)
     theta: np.ndarray = scale[:, None, None] * rng.standard_normal((count, atoms, model.atom_size))
-    return _regressed(model, x, y, theta) if model.linear else theta
+    return theta
 
 
 def _regressed(model: FunctionModel, x: np.ndarray, y: np.ndarray, theta: np.ndarray) -> np.ndarray:
@@ -135,7 +140,7 @@ class _Run:
     def replaced(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Return the best fit with one of its atoms replaced by a random one, each in turn."""
         best = self.all.theta[self.winner].reshape(self.atoms, -1)
-        drawn = random_starts(self.model, self.x, self.y, 1, count, rng)[:, 0]
+        drawn = _drawn(self.model, self.x, 1, count, rng)[:, 0]
         starts = np.repeat(best[None], count, axis=0)
         starts[np.arange(count), np.arange(count) % self.atoms] = drawn
         return _regressed(self.model, self.x, self.y, starts) if self.model.linear else starts

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from moestat.errors import InputError
-from moestat.models import experts, gates, regression, tangents
+from moestat.models import experts, gates, probes, regression, tangents
 from moestat.models.gates import Score
 from moestat.models.tangents import Function
 from moestat.sentences import show
 
 CACHE = 2**15  #: Numbers of a call's values that stay in a processor's cache; the rows of a chunk follow from it.
-_PROBES = 12  # atoms: a number that groups of two, three, four and six divide
 
 
 def Model(
@@ -91,10 +90,11 @@ def Model(
     sizes = {"gate_size": gate_size, "expert_size": expert_size}
     for (name, size), function in zip(sizes.items(), (gate, expert), strict=True):
         what = name.removesuffix("_size")
+        article = "an expert" if what == "expert" else "a gate"
         if not callable(function):
             raise InputError(f"{what} is {show(function)}; allowed are a name and a function of x and parameters")
         if not isinstance(size, int) or size < 1:
-            raise InputError(f"{name} is {show(size)}; a {what} that is a function needs its number of parameters")
+            raise InputError(f"{name} is {show(size)}; {article} that is a function needs its number of parameters")
     assert gate_size is not None and expert_size is not None
     return FunctionModel(
         gate, gate_size, expert, expert_size, d, gate_derivative, expert_derivative, blocks or {}, tuple(invariances)
@@ -122,39 +122,11 @@ class FunctionModel:
     linear: bool = field(init=False)  #: Whether the expert is linear in its parameters.
 
     def __post_init__(self) -> None:
-        k, e, d = self.gate_size, self.expert_size, self.d
-        put = object.__setattr__
+        object.__setattr__(self, "blocks", self._places())
         with np.errstate(all="ignore"):
-            for what, function, size in (("gate", self.gate, k), ("expert", self.expert, e)):
-                rng = np.random.default_rng(4)
-                x, atoms = rng.uniform(-1, 1, (5, d)), rng.standard_normal((_PROBES, size))
-                if not np.isfinite(tangents.called(function, what, x, atoms)).any():
-                    raise InputError(f"the {what} returned no finite number for standard normal parameters")
-            kind, exchangeable = tangents.kind_of(self.gate, k, d)
-            put(self, "kind", kind)
-            put(self, "exchangeable", exchangeable)
-            put(self, "piecewise", tangents.jumps(self.gate, k, d))
-            own_expert, _ = tangents.kind_of(self.expert, e, d)
-            if own_expert != "atomwise":
-                raise InputError(
-                    "column i of an expert's outputs depends on row i of the parameters alone; here it does not"
-                )
-            for what, function, size, given in (
-                ("gate", self.gate, k, self.gate_derivative),
-                ("expert", self.expert, e, self.expert_derivative),
-            ):
-                if given is None and (apart := tangents.unreliable(function, what, size, d)):
-                    raise InputError(
-                        f"differences of the {what} with steps of {tangents.STEP:g} and ten times that are {apart} "
-                        f"apart: compute it in float64 without random numbers, or give {what}_derivative"
-                    )
-            use_torch = kind == "general" and self.gate_derivative is None and tangents.torch_runs(self.gate, k, d)
-            put(self, "torch", use_torch)
-            self._check_derivatives()
-            put(self, "shifts", tuple(coordinate for coordinate in range(k) if self._shiftable(coordinate)))
-            put(self, "linear", self._is_linear())
-            put(self, "blocks", self._places())
-            self._check_invariances()
+            for name, value in probes.found(self).items():
+                object.__setattr__(self, name, value)
+            probes.check(self)
 
     def __repr__(self) -> str:
         how = f"{self.kind}{', piecewise' * self.piecewise}{', atoms have places' * (not self.exchangeable)}"
@@ -223,7 +195,7 @@ class FunctionModel:
             outputs, turn = tangents.at_once(self.expert, "expert", x, expert)
         else:
             outputs = tangents.called(self.expert, "expert", x, expert)
-            turn = np.swapaxes(_derivative(self.expert_derivative, "expert", x, expert), 1, 2)
+            turn = np.swapaxes(tangents.given(self.expert_derivative, "expert", x, expert), 1, 2)
         out = np.empty((len(x), self.atom_size, len(theta)))
         if self.kind != "general" and self.gate_derivative is None:
             w, slope = tangents.at_once(self.gate, "gate", x, gate, ratio=self.kind == "ratio")
@@ -234,7 +206,7 @@ class FunctionModel:
             w = tangents.called(self.gate, "gate", x, gate)
             f = np.einsum("ni,ni->n", w, outputs)
             if self.gate_derivative is not None:
-                given = _derivative(self.gate_derivative, "gate", x, gate)
+                given = tangents.given(self.gate_derivative, "gate", x, gate)
                 out[:, :k] = np.einsum("njil,nj->nli", given, outputs)
             else:
                 out[:, :k] = (tangents.by_torch if self.torch else tangents.one_by_one)(self.gate, x, gate, outputs)
@@ -242,24 +214,30 @@ class FunctionModel:
         return f, out
 
     def curvature(self, theta: np.ndarray, x: np.ndarray, r: np.ndarray) -> np.ndarray:
-        """Return the sum over samples of r (n,) times the second derivatives of f (N P, N P); not of a general gate."""
+        """Return the sum over samples of r (n,) times the second derivatives of f (N P, N P), atoms in turn."""
         k, size, n_atoms = self.gate_size, self.atom_size, len(theta)
         gate, expert, ratio = theta[:, :k].copy(), theta[:, k:].copy(), self.kind == "ratio"
-        w, u = tangents.at_once(self.gate, "gate", x, gate, ratio=ratio)
         e, turn = tangents.at_once(self.expert, "expert", x, expert)
-        change = e - np.einsum("ni,ni->n", w, e)[:, None] if ratio else e
-        by_r = r[:, None]
+        by_r, own = r[:, None], np.arange(n_atoms)
         out = np.zeros((n_atoms, size, n_atoms, size))
-        if ratio:
-            slopes, turns = (np.swapaxes(part, 1, 2).reshape(len(x), -1) for part in (u, turn * w[:, None]))
-            both = (slopes * np.repeat(change * by_r, k, axis=1)).T @ slopes
-            out[:, :k, :, :k] = -(both + both.T).reshape(n_atoms, k, n_atoms, k)
-            out[:, :k, :, k:] = -((slopes * by_r).T @ turns).reshape(n_atoms, k, n_atoms, size - k)
-        own = np.arange(n_atoms)
-        curved = tangents.second(self.gate, "gate", x, gate, ratio=ratio)
-        out[own, :k, own, :k] += np.einsum("ni,nabi->iab", change * by_r, curved)
-        out[own, :k, own, k:] += np.einsum("nai,nbi->iab", u * by_r[:, None], turn)
-        out[:, k:, :, :k] = out[:, :k, :, k:].transpose(2, 3, 0, 1)
+        if self.kind == "general":
+            w = tangents.called(self.gate, "gate", x, gate)
+            both, slopes = tangents.second_of_all(self.gate, x, gate, e, r)
+            mixed = np.einsum("anj,nbj->ajb", slopes * by_r, turn)
+            out[:, k:, :, :k] = mixed.reshape(n_atoms, k, n_atoms, -1).transpose(2, 3, 0, 1)
+            out[:, :k, :, :k] = both.reshape(n_atoms, k, n_atoms, k)
+        else:
+            w, u = tangents.at_once(self.gate, "gate", x, gate, ratio=ratio)
+            change = e - np.einsum("ni,ni->n", w, e)[:, None] if ratio else e
+            curved = tangents.second(self.gate, "gate", x, gate, ratio=ratio)
+            if ratio:
+                slopes, turns = (np.swapaxes(part, 1, 2).reshape(len(x), -1) for part in (u, turn * w[:, None]))
+                both = (slopes * np.repeat(change * by_r, k, axis=1)).T @ slopes
+                out[:, :k, :, :k] = -(both + both.T).reshape(n_atoms, k, n_atoms, k)
+                out[:, k:, :, :k] = -(turns.T @ (slopes * by_r)).reshape(n_atoms, size - k, n_atoms, k)
+            out[own, :k, own, :k] += np.einsum("ni,nabi->iab", change * by_r, curved)
+            out[own, k:, own, :k] += np.einsum("nai,nbi->iab", turn * by_r[:, None], u)
+        out[:, :k, :, k:] = out[:, k:, :, :k].transpose(2, 3, 0, 1)
         curved = tangents.second(self.expert, "expert", x, expert)
         out[own, k:, own, k:] += np.einsum("ni,nabi->iab", w * by_r, curved)
         return out.reshape(n_atoms * size, -1)
@@ -304,40 +282,6 @@ class FunctionModel:
             atoms = found
         return atoms
 
-    def _check_derivatives(self) -> None:
-        """Compare derivatives that were given with differences."""
-        rng = np.random.default_rng(5)
-        x, atoms = rng.uniform(-1, 1, (64, self.d)), rng.standard_normal((4, self.atom_size))
-        gate, expert = atoms[:, : self.gate_size], atoms[:, self.gate_size :]
-        pairs = []
-        if self.expert_derivative is not None:
-            slope = tangents.at_once(self.expert, "expert", x, expert)[1]
-            pairs.append(("expert", _derivative(self.expert_derivative, "expert", x, expert), np.swapaxes(slope, 1, 2)))
-        if self.gate_derivative is not None:
-            columns = [tangents.one_by_one(self.gate, x, gate, np.tile(row, (64, 1))) for row in np.eye(4)]
-            expected = np.swapaxes(np.stack(columns, axis=1), 2, 3)
-            pairs.append(("gate", _derivative(self.gate_derivative, "gate", x, gate), expected))
-        for what, given, expected in pairs:
-            off = np.abs(given - expected) / (1.0 + np.abs(expected))
-            if not np.nanquantile(off, 0.95) < 1e-6:  # kinks are few
-                place = np.unravel_index(int(np.nanargmax(off)), off.shape)
-                raise InputError(
-                    f"{what}_derivative is wrong: {given[place]:.6g} where differences give {expected[place]:.6g}"
-                )
-
-    def _shiftable(self, coordinate: int) -> bool:
-        rng = np.random.default_rng(6)
-        x, atoms = rng.uniform(-1, 1, (64, self.d)), rng.standard_normal((4, self.gate_size))
-        here = tangents.called(self.gate, "gate", x, atoms)
-        atoms[:, coordinate] += 0.73
-        return bool(np.allclose(tangents.called(self.gate, "gate", x, atoms), here, rtol=1e-9, atol=1e-12))
-
-    def _is_linear(self) -> bool:
-        rng = np.random.default_rng(7)
-        x, (a, b) = rng.uniform(-1, 1, (64, self.d)), rng.standard_normal((2, 4, self.expert_size))
-        both, first, second = (tangents.called(self.expert, "expert", x, part) for part in (2.0 * a + b, a, b))
-        return bool(np.allclose(both, 2.0 * first + second, rtol=1e-9, atol=1e-10))
-
     def _places(self) -> dict[str, np.ndarray]:
         """Return the blocks' coordinates."""
         k, size = self.gate_size, self.atom_size
@@ -347,25 +291,6 @@ class FunctionModel:
         except (IndexError, TypeError, AttributeError) as error:
             told = f"a mapping of names to slices or lists of coordinates from 0 to {size - 1}"
             raise InputError(f"blocks is {show(given)}; allowed is {told}") from error
-
-    def _check_invariances(self) -> None:
-        rng = np.random.default_rng(8)
-        x, atoms = rng.uniform(-1, 1, (64, self.d)), rng.standard_normal((4, self.atom_size))
-        here, there = self.predict(atoms, x), self.predict(self.standard(atoms), x)
-        if not np.allclose(here, there, rtol=1e-8, atol=1e-10, equal_nan=True):
-            raise InputError(
-                f"the invariances change the function by up to {np.nanmax(np.abs(here - there)):.2g} at random atoms; "
-                "they must leave it as it is"
-            )
-
-
-def _derivative(function: Function, what: str, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-    n, (atoms, size) = len(x), parameters.shape
-    shape = (n, atoms, atoms, size) if what == "gate" else (n, atoms, size)
-    found = np.asarray(function(x, parameters), dtype=np.float64)
-    if found.shape != shape:
-        raise InputError(f"{what}_derivative returns an array of shape {shape}; this one returned {found.shape}")
-    return found
 
 
 def _name(function: Any) -> str:

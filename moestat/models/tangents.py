@@ -10,12 +10,11 @@ for a common factor, one call with every atom and its 2k neighbours gives all ce
 * ``"general"``: anything else (top-k, hierarchies). Each coordinate of each atom is moved by itself, or PyTorch
   differentiates the function, where it is installed and the function runs on its tensors.
 
-The kind is found by calling the function at random parameters.
+Which kind it is, :mod:`moestat.models.probes` finds.
 """
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from typing import Literal
 
@@ -52,44 +51,6 @@ def called(function: Function, what: str, x: np.ndarray, parameters: np.ndarray)
             raise InputError(f"{article} {what} returns real numbers; this one returned {values.dtype}")
         values = values.astype(np.float64)
     return values
-
-
-def kind_of(gate: Function, size: int, d: int) -> tuple[Kind, bool]:
-    """Return the kind of a gate, and whether its atoms may change places, by random calls."""
-    rng = np.random.default_rng(0)
-    kinds: set[Kind] = set()
-    exchangeable = True
-    for scale in (1.0, 3.0):
-        x, atoms, others = rng.uniform(-1, 1, (64, d)), *(scale * rng.standard_normal((2, 4, size)))
-        alone = called(gate, "gate", x, atoms)
-        exchangeable &= _same(called(gate, "gate", x, atoms[[2, 0, 3, 1]]), alone[:, [2, 0, 3, 1]])
-        try:
-            first = called(gate, "gate", x, np.concatenate([atoms, others]))[:, :4]
-            last = called(gate, "gate", x, np.concatenate([others, atoms]))[:, 4:]
-        except InputError:  # a gate of a fixed number of atoms
-            first = last = np.full_like(alone, np.nan)
-        with np.errstate(all="ignore"):
-            shares = [part / part.sum(axis=1, keepdims=True) for part in (first, last)]
-        if _same(first, alone) and _same(last, alone):
-            kinds.add("atomwise")
-        elif _same(alone.sum(axis=1), np.ones(64)) and all(_same(share, alone) for share in shares):
-            kinds.add("ratio")
-        else:
-            kinds.add("general")
-    return (kinds.pop() if len(kinds) == 1 else "general"), exchangeable
-
-
-def _same(a: np.ndarray, b: np.ndarray) -> bool:
-    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-13))
-
-
-def jumps(gate: Function, size: int, d: int) -> bool:
-    """Return whether the weights jump as parameters move: their change does then not shrink with the move."""
-    rng = np.random.default_rng(1)
-    x, (atoms, move) = rng.uniform(-1, 1, (4096, d)), rng.standard_normal((2, 4, size))
-    here = called(gate, "gate", x, atoms)
-    far, near = (np.abs(called(gate, "gate", x, atoms + t * move) - here).max() for t in (1e-2, 1e-3))
-    return bool(near > 0.5 * far > 0)
 
 
 def at_once(
@@ -169,6 +130,36 @@ def one_by_one(gate: Function, x: np.ndarray, parameters: np.ndarray, outputs: n
     return out
 
 
+def second_of_all(
+    gate: Function, x: np.ndarray, parameters: np.ndarray, outputs: np.ndarray, r: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sum of r (n,) times the second derivatives of sum_j w_j E_j in all of a gate's parameters (N k, N k).
+
+    And the first derivatives of the weights (N k, n, N). It takes about (N k)^2 calls.
+    """
+    flat = parameters.reshape(-1)
+    h = CURVED * np.maximum(1.0, np.abs(flat))
+    here = called(gate, "gate", x, parameters)
+    value = np.einsum("nj,nj->n", here, outputs)
+
+    def moved(*places: int) -> tuple[np.ndarray, np.ndarray]:
+        move = np.zeros_like(flat)
+        move[list(places)] = h[list(places)]
+        ends = [called(gate, "gate", x, (flat + sign * move).reshape(parameters.shape)) for sign in (1.0, -1.0)]
+        bend = np.einsum("nj,nj->n", ends[0] + ends[1], outputs) - 2.0 * value
+        bend[np.abs(bend) > JUMP * (1.0 + np.abs(value))] = 0.0
+        return bend, ends[0] - ends[1]
+
+    alone = [moved(a) for a in range(len(flat))]
+    slopes = np.array([_central(here, here + 0.5 * rise, here - 0.5 * rise) for _, rise in alone])
+    total = np.diag([r @ bend / h[a] ** 2 for a, (bend, _) in enumerate(alone)])
+    for a in range(len(flat)):
+        for b in range(a):
+            mixed = r @ (moved(a, b)[0] - alone[a][0] - alone[b][0]) / (2.0 * h[a] * h[b])
+            total[a, b] = total[b, a] = mixed
+    return total, slopes / (2.0 * h[:, None, None])
+
+
 def by_torch(gate: Function, x: np.ndarray, parameters: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     """Return the derivatives of :func:`one_by_one` by reverse-mode differentiation, sample by sample in one batch."""
     import torch
@@ -182,28 +173,11 @@ def by_torch(gate: Function, x: np.ndarray, parameters: np.ndarray, outputs: np.
     return np.swapaxes(gradient.numpy(), 1, 2)
 
 
-def torch_runs(gate: Function, size: int, d: int) -> bool:
-    """Return whether PyTorch is installed, the gate runs on its tensors, and its derivatives are the differences."""
-    if importlib.util.find_spec("torch") is None:
-        return False
-    rng = np.random.default_rng(2)
-    x, atoms, outputs = rng.uniform(-1, 1, (64, d)), rng.standard_normal((4, size)), rng.standard_normal((64, 4))
-    try:
-        found = by_torch(gate, x, atoms, outputs)
-    except Exception:  # NumPy's own functions fail on tensors in many ways
-        return False
-    return bool(np.allclose(found, one_by_one(gate, x, atoms, outputs), rtol=1e-5, atol=1e-7))
-
-
-def unreliable(function: Function, what: str, size: int, d: int) -> str:
-    """Return how far differences of two steps are apart, where that is too far for float64, or ""."""
-    rng = np.random.default_rng(3)
-    x, atoms, move = rng.uniform(-1, 1, (64, d)), *rng.standard_normal((2, 4, size))
-    slopes = [
-        (called(function, what, x, atoms + h * move) - called(function, what, x, atoms - h * move)) / (2.0 * h)
-        for h in (STEP, 10.0 * STEP)
-    ]
-    with np.errstate(invalid="ignore"):
-        off = np.abs(slopes[0] - slopes[1]) / (1.0 + np.abs(slopes[1]))
-    apart = float(np.nanmedian(off)) if np.isfinite(off).any() else 0.0  # kinks and jumps are few
-    return f"{apart:.1g}" if apart > 1e-6 else ""
+def given(function: Function, what: str, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    """Return derivatives by a function of the user's: (n, N, N, k) of a gate, (n, N, e) of an expert."""
+    n, (atoms, size) = len(x), parameters.shape
+    shape = (n, atoms, atoms, size) if what == "gate" else (n, atoms, size)
+    found = np.asarray(function(x, parameters), dtype=np.float64)
+    if found.shape != shape:
+        raise InputError(f"{what}_derivative returns an array of shape {shape}; this one returned {found.shape}")
+    return found
