@@ -8,6 +8,7 @@ cache, so that a Jacobian never exists as a whole.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from moestat.fit.trust_region import trust_region
 from moestat.models.general import FunctionModel
 from moestat.status import Status
 
-INVARIANT = 1e-12  #: Eigenvalues of J'J below this share of the largest are zero, if random parameters have them too.
+RIDGE = 1e-10  #: Added to the diagonal of J'J, relative to the largest entry: far above rounding, far below curvature.
+DEPENDENT = 1e-7  #: Singular values of J with unit columns below this share of the largest are zero.
 CREEP = 1e-6  #: Steps that gain less than this share of the loss are left to the exact Hessian.
 POLISH = 40  #: Steps with the exact Hessian after Levenberg-Marquardt has ended, as often as ``ROUNDS``.
 ROUNDS = 3  #: How often a fit goes on after its certificate has found that it has not ended.
@@ -41,6 +43,9 @@ class Problem:
         """Return half the mean squared residuals, gradients and J'J / n."""
         parts = [self.one(point, int(m), gram=True) for point, m in zip(theta, members, strict=True)]
         loss, gradient, gram = (np.array(part) for part in zip(*parts, strict=True))
+        # a column that is nothing but the rounding of differences must not count as a column
+        diagonal = np.einsum("mii->mi", gram)
+        diagonal += RIDGE * diagonal.max(axis=1, keepdims=True)
         return Gram(loss, gradient, gram)
 
     def one(self, theta: np.ndarray, member: int, *, gram: bool) -> tuple[float, np.ndarray, np.ndarray]:
@@ -80,8 +85,9 @@ class Problem:
                 hessian += self.model.curvature(atoms, x, r) / self.x.shape[1]
         return at._replace(gram=exact), at.gram
 
-    def invariant(self) -> int:
-        """Return how many directions leave f as it is at random parameters: the least of three draws."""
+    @cached_property
+    def invariances(self) -> int:
+        """How many directions leave f as it is at random parameters: the least of three draws."""
         rng = np.random.default_rng(0)
         x, found = self.x[0, :1024], []
         for _ in range(3):
@@ -91,8 +97,15 @@ class Problem:
             if not np.isfinite(length).all():
                 continue
             values = np.linalg.svd(columns / np.where(length > 0, length, 1.0), compute_uv=False)
-            found.append(columns.shape[1] - int(np.sum(values > np.sqrt(INVARIANT) * values[0])))
+            found.append(columns.shape[1] - int(np.sum(values > DEPENDENT * values[0])))
         return min(found, default=0)
+
+    def still(self, gram: np.ndarray) -> np.ndarray:
+        """Return the projectors (M, p, p) onto directions that leave f as it is, from J'J / n (M, p, p)."""
+        values, vectors = symmetric_eigen(gram)
+        zero = (values < 2.0 * RIDGE * values[:, -1:]) & (np.arange(gram.shape[-1]) < self.invariances)
+        kept = np.where(zero[:, None, :], vectors, 0.0)
+        return np.matmul(kept, np.swapaxes(kept, 1, 2))
 
 
 def hessian(
@@ -104,16 +117,15 @@ def hessian(
     """
     problem = Problem(model, len(theta), x[None], y[None], np.zeros(1, dtype=int))
     point, member = theta.reshape(1, -1), np.zeros(1, dtype=int)
-    at = problem(point, member)
-    found = problem.hessian(point, member)[0] if exact else at
-    return at.gram[0], found.gram[0], at.gradient[0]
+    _, gradient, gram = problem.one(point[0], 0, gram=True)
+    return gram, problem.hessian(point, member)[0].gram[0] if exact else gram, gradient
 
 
 def certify(problem: Problem, theta: np.ndarray, members: np.ndarray, box: float, goal: np.ndarray) -> dict[str, Any]:
     """Examine points (M, p) by the eigenvalues of the exact Hessian on the free coordinates.
 
     The fields are those of :func:`moestat.fit.certificate.certify`; gains in the loss below ``goal`` (M,) do not
-    matter. Directions that leave f as it is, as many as :meth:`Problem.invariant` finds, are left out of the
+    matter. Directions that leave f as it is, as many as ``problem.invariances``, are left out of the
     eigenvalues: of those with the smallest J'J. Where weights jump (``model.piecewise``), all is said of the piece of
     the loss on which the point lies: every sample keeps the experts that it has there.
     """
@@ -123,12 +135,8 @@ def certify(problem: Problem, theta: np.ndarray, members: np.ndarray, box: float
     both = free[:, :, None] & free[:, None, :]
     hessian = np.where(both, at.gram, 0.0)
     large = 1.0 + np.linalg.norm(hessian, axis=(1, 2))
-    values, directions = symmetric_eigen(np.where(both, grams, np.eye(free.shape[1]) * large[:, None, None]))
-    most = problem.invariant()
-    for k in range(len(theta)):
-        kept = np.sum(values[k, :most] < INVARIANT * np.nanmax(values[k], initial=0.0))
-        out = directions[k][:, : int(kept)]
-        hessian[k] += large[k] * (out @ out.T) + np.diag(np.where(free[k], 0.0, large[k]))
+    eye = np.eye(free.shape[1]) * large[:, None, None]
+    hessian += large[:, None, None] * problem.still(np.where(both, grams, eye)) + np.where(free[:, None], 0.0, eye)
     values, vectors = symmetric_eigen(hessian)
     inside = values < 0.5 * large[:, None]
     top = np.max(np.where(inside, np.abs(values), 0.0), axis=-1)
@@ -214,8 +222,11 @@ def _polish(problem: Problem, start: np.ndarray, members: np.ndarray, box: float
     unit = np.where(unit > 0, unit, 1.0)
 
     def scaled(theta: np.ndarray, rows: np.ndarray) -> Gram:
-        at, by = problem.hessian(theta, members[rows])[0], unit[rows]
-        return Gram(at.loss / by, at.gradient / by[:, None], at.gram / by[:, None, None])
+        at, gram = problem.hessian(theta, members[rows])
+        by, still = unit[rows], problem.still(gram)
+        hessian = at.gram + np.linalg.norm(at.gram, axis=(1, 2))[:, None, None] * still
+        gradient = at.gradient - np.matmul(still, at.gradient[..., None])[..., 0]
+        return Gram(at.loss / by, gradient / by[:, None], hessian / by[:, None, None])
 
     ends = trust_region(scaled, start, lower=-box, upper=box, tolerance=0.5 * tolerance, max_iterations=steps)
     return replace(ends, loss=ends.loss * unit)

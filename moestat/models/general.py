@@ -238,8 +238,9 @@ class FunctionModel:
             out[own, :k, own, :k] += np.einsum("ni,nabi->iab", change * by_r, curved)
             out[own, k:, own, :k] += np.einsum("nai,nbi->iab", turn * by_r[:, None], u)
         out[:, :k, :, k:] = out[:, k:, :, :k].transpose(2, 3, 0, 1)
-        curved = tangents.second(self.expert, "expert", x, expert)
-        out[own, k:, own, k:] += np.einsum("ni,nabi->iab", w * by_r, curved)
+        if not self.linear:
+            curved = tangents.second(self.expert, "expert", x, expert)
+            out[own, k:, own, k:] += np.einsum("ni,nabi->iab", w * by_r, curved)
         return out.reshape(n_atoms * size, -1)
 
     def align(self, theta: np.ndarray, reference: np.ndarray) -> np.ndarray:

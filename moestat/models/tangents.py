@@ -66,10 +66,12 @@ def at_once(
     moved = np.concatenate([parameters[None], parameters + moves, parameters - moves]).reshape(-1, size)
     values = called(function, what, x, moved)
     here, high, low = (part.reshape(len(x), -1, n_atoms) for part in np.split(values, _cuts(n_atoms, size), axis=1))
-    slope = _central(here, high, low) / (2.0 * h.T)
+    slope = _central(here, high, low)
+    slope /= 2.0 * h.T
     if ratio:
         total = here.sum(axis=2, keepdims=True)
-        here, slope = here / total, slope / total
+        here = here / total
+        slope /= total
     return here[:, 0], slope
 
 
@@ -100,15 +102,19 @@ def second(function: Function, what: str, x: np.ndarray, parameters: np.ndarray,
     signs = np.concatenate([np.zeros((1, size)), up, -up])
     values = called(function, what, x, (parameters + signs[:, None, :] * h).reshape(-1, size))
     values = values.reshape(len(x), len(signs), n_atoms)
+    here, bend = values[:, :1], values[:, 1 : 1 + len(up)] + values[:, 1 + len(up) :]
+    bend -= 2.0 * here
+    if np.abs(bend).max(initial=0.0) > JUMP:
+        bend[np.abs(bend) > JUMP * (1.0 + np.abs(here))] = 0.0
     if ratio:
-        values = values / values[:, :1].sum(axis=2, keepdims=True)
-    bend = values[:, 1 : 1 + len(up)] + values[:, 1 + len(up) :] - 2.0 * values[:, :1]
-    bend = np.where(np.abs(bend) > JUMP * (1.0 + np.abs(values[:, :1])), 0.0, bend)
+        bend /= here.sum(axis=2, keepdims=True)
     out = np.empty((len(x), size, size, n_atoms))
     for a in range(size):
         out[:, a, a] = bend[:, a] / h[:, a] ** 2
     for number, (a, b) in enumerate(pairs, start=size):
-        mixed = (bend[:, number] - bend[:, a] - bend[:, b]) / (2.0 * h[:, a] * h[:, b])
+        mixed = bend[:, number] - bend[:, a]
+        mixed -= bend[:, b]
+        mixed /= 2.0 * h[:, a] * h[:, b]
         out[:, a, b] = out[:, b, a] = mixed
     return out
 
