@@ -105,7 +105,8 @@ class Problem:
         values, vectors = symmetric_eigen(gram)
         zero = (values < 2.0 * RIDGE * values[:, -1:]) & (np.arange(gram.shape[-1]) < self.invariances)
         kept = np.where(zero[:, None, :], vectors, 0.0)
-        return np.matmul(kept, np.swapaxes(kept, 1, 2))
+        projector: np.ndarray = np.matmul(kept, np.swapaxes(kept, 1, 2))
+        return projector
 
 
 def hessian(

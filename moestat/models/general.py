@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from moestat.errors import InputError
-from moestat.models import experts, gates, probes, regression, tangents
+from moestat.models import gates, probes, regression, tangents
 from moestat.models.gates import Score
+from moestat.models.named import NamedExpert, NamedGate
 from moestat.models.tangents import Function
 from moestat.sentences import show
 
@@ -82,10 +83,10 @@ def Model(
         raise InputError(f"d is {show(d)}; allowed are whole numbers from 1")
     if isinstance(gate, str):
         regression.Model(gate, score, "linear", d)  # refuses what is no gate
-        gate, gate_size = _NamedGate(gate, score), gates.score_size(score, d)
+        gate, gate_size = NamedGate(gate, score), gates.score_size(score, d)
     if isinstance(expert, str):
         regression.Model("sigmoid", score, expert, d, power)
-        named = _NamedExpert(expert, power)
+        named = NamedExpert(expert, power)
         expert, expert_size, expert_derivative = named, d + 1, named.derivative
     sizes = {"gate_size": gate_size, "expert_size": expert_size}
     for (name, size), function in zip(sizes.items(), (gate, expert), strict=True):
@@ -296,38 +297,3 @@ class FunctionModel:
 
 def _name(function: Any) -> str:
     return str(getattr(function, "__name__", None) or function)
-
-
-@dataclass(frozen=True)
-class _NamedGate:
-    """One of the gates with a name, as a function of atoms."""
-
-    name: str
-    score: Score
-
-    def __call__(self, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        return np.asarray(gates.gate_values(self.name, parameters @ gates.score_features(x, self.score)).T)
-
-    def __str__(self) -> str:
-        return f"'{self.name}'"
-
-
-@dataclass(frozen=True)
-class _NamedExpert:
-    """One of the experts with a name, as a function of atoms."""
-
-    name: str
-    power: int
-
-    def __call__(self, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        h = x @ parameters[:, :-1].T + parameters[:, -1]
-        return np.asarray(experts.activation(self.name, h, power=self.power)[0])
-
-    def derivative(self, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        h = x @ parameters[:, :-1].T + parameters[:, -1]
-        slope = experts.activation(self.name, h, power=self.power, order=1)[1]
-        features = np.concatenate([x, np.ones((len(x), 1))], axis=1)
-        return np.asarray(slope[:, :, None] * features[:, None, :])
-
-    def __str__(self) -> str:
-        return f"'{self.name}'"

@@ -81,7 +81,7 @@ def _cuts(n_atoms: int, size: int) -> list[int]:
 
 def _central(here: np.ndarray, high: np.ndarray, low: np.ndarray) -> np.ndarray:
     """Return the differences over two steps; where the function jumps in one of them, twice that of the other."""
-    slope = high - low
+    slope: np.ndarray = high - low
     bend = high + low
     bend -= 2.0 * here
     np.abs(bend, out=bend)
@@ -171,7 +171,7 @@ def by_torch(gate: Function, x: np.ndarray, parameters: np.ndarray, outputs: np.
     import torch
 
     def mean(p: torch.Tensor, row: torch.Tensor, e: torch.Tensor) -> torch.Tensor:
-        value: torch.Tensor = (gate(row[None], p)[0] * e).sum()  # type: ignore[arg-type, call-overload]
+        value: torch.Tensor = (gate(row[None], p)[0] * e).sum()  # type: ignore[arg-type]
         return value
 
     given = (torch.from_numpy(np.array(part)) for part in (parameters, x, outputs))
