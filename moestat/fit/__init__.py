@@ -1,8 +1,8 @@
 """Solvers: they know residuals and likelihoods, not papers.
 
-:func:`least_squares` is the door for data of one's own. It refuses what :func:`moestat.fit.newton.least_squares`, which
-the experiments call, fits as far as it goes: there a data set that is not finite must not stop the others of its batch,
-and ends with a status.
+:func:`least_squares` and :func:`maximum_likelihood` are the doors for data of one's own. The first refuses
+what :func:`moestat.fit.newton.least_squares`, which the experiments call, fits as far as it goes: there a data set that
+is not finite must not stop the others of its batch, and ends with a status.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from moestat.arrays import Array
+    from moestat.fit.mixture import MixtureFit
     from moestat.fit.newton import Fit
     from moestat.models.general import FunctionModel
     from moestat.models.regression import Model
@@ -58,3 +59,10 @@ def least_squares(
     from moestat.fit import entrance
 
     return entrance.least_squares(model, x, y, starts, atoms, search, rng, settings)
+
+
+def maximum_likelihood(x: Any, y: Any, *, experts: int, gate: str = "softmax", **settings: Any) -> MixtureFit:
+    """Fit a Gaussian mixture of linear experts to one data set: :func:`moestat.fit.mixture.maximum_likelihood`."""
+    from moestat.fit import mixture
+
+    return mixture.maximum_likelihood(x, y, experts=experts, gate=gate, **settings)
