@@ -38,6 +38,7 @@ class Problem:
     x: np.ndarray
     y: np.ndarray
     of: np.ndarray
+    coarse: bool = False  #: Whether one-sided differences do, see :meth:`FunctionModel.slopes`.
 
     def __call__(self, theta: np.ndarray, members: np.ndarray) -> Gram:
         """Return half the mean squared residuals, gradients and J'J / n."""
@@ -55,7 +56,7 @@ class Problem:
         total, slope, square = 0.0, np.zeros(p), np.zeros((p, p))
         rows = self.model.rows
         for first in range(0, n, rows):
-            f, columns = self.model.slopes(atoms, self.x[data, first : first + rows])
+            f, columns = self.model.slopes(atoms, self.x[data, first : first + rows], coarse=self.coarse)
             r = f - self.y[data, first : first + rows]
             flat = columns.reshape(len(r), p)
             total += r @ r
@@ -168,7 +169,7 @@ def descend(
     problem: Problem, start: np.ndarray, members: np.ndarray, box: float, max_iterations: int, tolerance: float
 ) -> Ends:
     """Go down from starts (M, p) of the given members by Levenberg-Marquardt, without a certificate."""
-    inner = replace(problem, of=problem.of[members])
+    inner = replace(problem, of=problem.of[members], coarse=True)
     with np.errstate(all="ignore"):
         return levenberg_marquardt(
             inner,

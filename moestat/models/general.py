@@ -21,6 +21,8 @@ from moestat.sentences import show
 
 CACHE = 2**15  #: Numbers of a call's values that stay in a processor's cache; the rows of a chunk follow from it.
 
+TORCH = 8000  #: Samples times parameters of a gate from which PyTorch is faster than differences.
+
 
 def Model(
     gate: str | Function,
@@ -188,8 +190,8 @@ class FunctionModel:
         f, slopes = self.slopes(np.asarray(theta, dtype=np.float64), np.asarray(x, dtype=np.float64))
         return f, np.swapaxes(slopes, 1, 2).reshape(len(x), -1).T
 
-    def slopes(self, theta: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return f (n,) and its derivatives (n, P, N), coordinates in turn: the order in which they are made."""
+    def slopes(self, theta: np.ndarray, x: np.ndarray, *, coarse: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return f (n,) and its derivatives (n, P, N); coarse ones of a general gate are one-sided differences."""
         k = self.gate_size
         gate, expert = np.ascontiguousarray(theta[:, :k]), np.ascontiguousarray(theta[:, k:])
         if self.expert_derivative is None:
@@ -209,8 +211,10 @@ class FunctionModel:
             if self.gate_derivative is not None:
                 given = tangents.given(self.gate_derivative, "gate", x, gate)
                 out[:, :k] = np.einsum("njil,nj->nli", given, outputs)
+            elif self.torch and len(x) * gate.size >= TORCH:
+                out[:, :k] = tangents.by_torch(self.gate, x, gate, outputs)
             else:
-                out[:, :k] = (tangents.by_torch if self.torch else tangents.one_by_one)(self.gate, x, gate, outputs)
+                out[:, :k] = tangents.one_by_one(self.gate, x, gate, outputs, coarse=coarse and not self.piecewise)
         np.multiply(turn, w[:, None, :], out=out[:, k:])
         return f, out
 

@@ -27,6 +27,7 @@ Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Kind = Literal["atomwise", "ratio", "general"]
 
 STEP = 6e-6  #: Of central differences, relative to parameters above 1: about the cube root of rounding.
+COARSE = 1.5e-8  #: Of one-sided differences, on the way of a descent.
 CURVED = 1e-4  #: The same of second differences.
 JUMP = 1e-4  #: Values whose two differences disagree by more have jumped between the two points: the smaller counts.
 _WORDS = {"gate": "one weight", "expert": "one output"}
@@ -119,21 +120,20 @@ def second(function: Function, what: str, x: np.ndarray, parameters: np.ndarray,
     return out
 
 
-def one_by_one(gate: Function, x: np.ndarray, parameters: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Return the derivatives (n, k, N) of sum_j w_j E_j in the gate's parameters, by 2 N k calls."""
+def one_by_one(
+    gate: Function, x: np.ndarray, parameters: np.ndarray, outputs: np.ndarray, *, coarse: bool = False
+) -> np.ndarray:
+    """Return the derivatives (n, k, N) of sum_j w_j E_j in the gate's parameters, by 2 N k calls; coarse ones by N k."""
     n_atoms, size = parameters.shape
-    here = called(gate, "gate", x, parameters)
-    out = np.empty((len(x), size, n_atoms))
-    for i in range(n_atoms):
-        for k in range(size):
-            h = STEP * max(1.0, abs(parameters[i, k]))
-            moved = parameters.copy()
-            moved[i, k] += h
-            high = called(gate, "gate", x, moved)
-            moved[i, k] -= 2.0 * h
-            slope = _central(here, high, called(gate, "gate", x, moved))
-            np.einsum("nj,nj->n", slope / (2.0 * h), outputs, out=out[:, k, i])
-    return out
+    h = (COARSE if coarse else STEP) * np.maximum(1.0, np.abs(parameters)).reshape(-1)
+    here, ends = called(gate, "gate", x, parameters), np.empty((1 if coarse else 2, h.size, *outputs.shape))
+    for sign, end in zip((1.0, -1.0), ends, strict=False):
+        for place, move in enumerate(sign * np.diag(h)):
+            end[place] = called(gate, "gate", x, parameters + move.reshape(n_atoms, size))
+    slopes = 2.0 * (ends[0] - here) if coarse else _central(here, *ends)
+    slopes /= 2.0 * h[:, None, None]
+    slope = np.einsum("anj,nj->na", slopes, outputs)
+    return np.swapaxes(slope.reshape(len(x), n_atoms, size), 1, 2)
 
 
 def second_of_all(

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 import moestat
 from moestat.errors import InputError
-from moestat.models import regression, sample
+from moestat.models import general, regression, sample
 from moestat.models.general import FunctionModel
 
 RNG = np.random.default_rng(0)
@@ -55,6 +55,17 @@ def test_derivatives_are_those_of_the_function(name, expert):
         np.testing.assert_allclose(tangents[k], expected, rtol=0, atol=2e-9)
     curvature = approx_fprime(theta.ravel(), lambda t: model.tangents(t.reshape(atoms, 6), X)[1] @ r, 1e-6)
     np.testing.assert_allclose(model.curvature(theta, X, r), curvature, rtol=0, atol=2e-4)
+
+
+def test_pytorch_gives_the_same_derivatives():
+    pytest.importorskip("torch")
+    model = model_of("hierarchical")
+    assert model.derivatives["gate"] == "PyTorch"
+    theta, x = np.random.default_rng(9).standard_normal((4, 6)), RNG.uniform(-1, 1, (general.TORCH // 12 + 1, 2))
+    by_torch, last = model.tangents(theta, x)[1], model.tangents(theta, x[-1:])[1]
+    object.__setattr__(model, "torch", False)
+    np.testing.assert_allclose(by_torch, model.tangents(theta, x)[1], rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(last, model.tangents(theta, x[-1:])[1])  # few samples: differences
 
 
 @pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
