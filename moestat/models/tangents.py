@@ -35,8 +35,10 @@ _WORDS = {"gate": "one weight", "expert": "one output"}
 
 def called(function: Function, what: str, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
     """Return the values (n, N) of a function of atoms; InputError for what it cannot return."""
+    given_x, given_parameters = x.view(), parameters.view()
+    given_x.flags.writeable = given_parameters.flags.writeable = False
     try:
-        values = np.asarray(function(x, parameters))
+        values = np.asarray(function(given_x, given_parameters))
     except Exception as error:  # the user's function can fail in any way
         given = f"x {x.shape} and parameters {parameters.shape}"
         raise InputError(f"the {what} raised {type(error).__name__} for {given}: {error}") from error
@@ -123,7 +125,7 @@ def second(function: Function, what: str, x: np.ndarray, parameters: np.ndarray,
 def one_by_one(
     gate: Function, x: np.ndarray, parameters: np.ndarray, outputs: np.ndarray, *, coarse: bool = False
 ) -> np.ndarray:
-    """Return the derivatives (n, k, N) of sum_j w_j E_j in the gate's parameters, by 2 N k calls; coarse ones by N k."""
+    """Return the derivatives (n, k, N) of sum_j w_j E_j in the gate's parameters, by 2 N k calls; coarse: by half."""
     n_atoms, size = parameters.shape
     h = (COARSE if coarse else STEP) * np.maximum(1.0, np.abs(parameters)).reshape(-1)
     here, ends = called(gate, "gate", x, parameters), np.empty((1 if coarse else 2, h.size, *outputs.shape))

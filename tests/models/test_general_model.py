@@ -112,6 +112,11 @@ def test_derivatives_of_ones_own_are_used_and_checked():
         moestat.Model(gate, tanh, **sizes, gate_derivative=slope)
 
 
+def in_place(x, p):
+    x[:, 0] = 0.0
+    return sigmoids(x, p)
+
+
 GOOD = {"gate": sigmoids, "expert": tanh, "d": 2, "gate_size": 3, "expert_size": 3}
 
 
@@ -126,6 +131,7 @@ GOOD = {"gate": sigmoids, "expert": tanh, "d": 2, "gate_size": 3, "expert_size":
         ({"gate": lambda x, p: 1j * sigmoids(x, p)}, "a gate returns real numbers; this one returned complex128"),
         ({"gate": lambda x, p: np.full((len(x), len(p)), np.nan)}, "the gate returned no finite number for standard"),
         ({"gate": lambda x, p: p[:, 9]}, "the gate raised IndexError for x (5, 2) and parameters (12, 3): index 9 is"),
+        ({"gate": in_place}, "the gate raised ValueError for x (5, 2) and parameters (12, 3): assignment destination"),
         ({"gate": 3}, "gate is 3; allowed are a name and a function of x and parameters"),
         ({"expert": None}, "expert is None; allowed are a name and a function of x and parameters"),
         ({"gate_size": None}, "gate_size is None; a gate that is a function needs its number of parameters"),
