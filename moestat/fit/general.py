@@ -26,6 +26,7 @@ RIDGE = 1e-10  #: Added to the diagonal of J'J, relative to the largest entry: f
 DEPENDENT = 1e-7  #: Singular values of J with unit columns below this share of the largest are zero.
 CREEP = 1e-6  #: Steps that gain less than this share of the loss are left to the exact Hessian.
 POLISH = 40  #: Steps with the exact Hessian after Levenberg-Marquardt has ended, as often as ``ROUNDS``.
+FEW = 10  #: The same where weights jump, since most steps then end at a jump.
 ROUNDS = 3  #: How often a fit goes on after its certificate has found that it has not ended.
 
 
@@ -192,6 +193,8 @@ def finish(
     going = np.flatnonzero(status != Status.NOT_FINITE)
     with np.errstate(all="ignore"):
         for round_ in range(ROUNDS + 1):
+            if going.size == 0:
+                break
             goal = np.maximum(tolerance * loss[going], floor[going])
             found = certify(problem, theta[going], members[going], box, goal)
             for name in ("gradient", "decrement", "min_eigenvalue", "box_hits", "escaped"):
@@ -203,12 +206,17 @@ def finish(
             going, begin = going[left > 0], begin[left > 0]
             if round_ == ROUNDS or going.size == 0:
                 break
-            polished = _polish(problem, begin, members[going], box, min(POLISH, int(left.max())), tolerance)
-            better = polished.loss <= problem.loss(begin, members[going])
-            theta[going] = np.where(better[:, None], polished.theta, begin)
-            loss[going] = np.where(better, polished.loss, problem.loss(begin, members[going]))
+            steps = min(FEW if problem.model.piecewise else POLISH, int(left.max()))
+            polished = _polish(problem, begin, members[going], box, steps, tolerance)
+            at = problem.loss(begin, members[going])
+            better = polished.loss <= at
+            point, reached = np.where(better[:, None], polished.theta, begin), np.where(better, polished.loss, at)
             iterations[going] += polished.iterations
-            status[going] = np.where(polished.status == Status.CONVERGED, Status.STALLED, polished.status)
+            status[going] = np.where(polished.status == Status.LIMIT, Status.LIMIT, Status.STALLED)
+            # others are held by a kink or a jump, and keep the certificate that they have
+            fell = loss[going] - reached > 0.1 * np.maximum(tolerance * loss[going], floor[going])
+            going = going[fell]
+            theta[going], loss[going] = point[fell], reached[fell]
     ended = record.pop("decrement", np.full(len(theta), np.nan)), record.pop("escaped", np.zeros(len(theta)))
     # what converged by the descent's measure, J'J, and not by the Hessian's has only stopped
     goal = np.maximum(tolerance * loss, floor)

@@ -30,6 +30,7 @@ STEP = 6e-6  #: Of central differences, relative to parameters above 1: about th
 COARSE = 1.5e-8  #: Of one-sided differences, on the way of a descent.
 CURVED = 1e-4  #: The same of second differences.
 JUMP = 1e-4  #: Values whose two differences disagree by more have jumped between the two points: the smaller counts.
+KINK = 3e-6  #: Second differences above this are those of a kink or a jump, and count as zero: all is of one piece.
 _WORDS = {"gate": "one weight", "expert": "one output"}
 
 
@@ -107,8 +108,8 @@ def second(function: Function, what: str, x: np.ndarray, parameters: np.ndarray,
     values = values.reshape(len(x), len(signs), n_atoms)
     here, bend = values[:, :1], values[:, 1 : 1 + len(up)] + values[:, 1 + len(up) :]
     bend -= 2.0 * here
-    if np.abs(bend).max(initial=0.0) > JUMP:
-        bend[np.abs(bend) > JUMP * (1.0 + np.abs(here))] = 0.0
+    if np.abs(bend).max(initial=0.0) > KINK:
+        bend[np.abs(bend) > KINK * (1.0 + np.abs(here))] = 0.0
     if ratio:
         bend /= here.sum(axis=2, keepdims=True)
     out = np.empty((len(x), size, size, n_atoms))
@@ -155,11 +156,11 @@ def second_of_all(
         move[list(places)] = h[list(places)]
         ends = [called(gate, "gate", x, (flat + sign * move).reshape(parameters.shape)) for sign in (1.0, -1.0)]
         bend = np.einsum("nj,nj->n", ends[0] + ends[1], outputs) - 2.0 * value
-        bend[np.abs(bend) > JUMP * (1.0 + np.abs(value))] = 0.0
-        return bend, ends[0] - ends[1]
+        bend[np.abs(bend) > KINK * (1.0 + np.abs(value))] = 0.0
+        return bend, _central(here, *ends)
 
     alone = [moved(a) for a in range(len(flat))]
-    slopes = np.array([_central(here, here + 0.5 * rise, here - 0.5 * rise) for _, rise in alone])
+    slopes = np.array([slope for _, slope in alone])
     total = np.diag([r @ bend / h[a] ** 2 for a, (bend, _) in enumerate(alone)])
     for a in range(len(flat)):
         for b in range(a):
