@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -30,6 +31,12 @@ def _blocks(page, language):
 def test_the_readmes_table_is_the_record():
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme_table.filled(page) == page, "python docs/readme_table.py --write"
+
+
+def test_the_tables_of_the_benchmarks_are_their_results():
+    page = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    tables = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
+    assert tables["filled"](page) == page, "python benchmarks/tables.py"
 
 
 @pytest.mark.parametrize("door", [pytest.param(1, marks=pytest.mark.slow), 2])
@@ -121,11 +128,11 @@ from moestat.losses import voronoi
 from moestat.models.regression import Model
 
 results: Dataset = moestat.load("sigmoid_vs_softmax", preset="quick")
-designs: list[rates.Design] = rates.power(0.05, 0.6)
+designs: list[rates.Design] = rates.power(0.05, 0.6, low=1e3, high=1e5)
 verdict: str = identify("relu").verdict
 model = Model("sigmoid", "full", "relu", d=2)
 loss = voronoi.L3(np.zeros((1, 2, model.atom_size)), np.zeros((2, model.atom_size)), model)
-rates.power("wide", 0.6)  # the only mistake here
+rates.power("wide", 0.6, low=1e3, high=1e5)  # the only mistake here
 """
 
 
