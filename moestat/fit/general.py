@@ -212,7 +212,8 @@ def finish(
             better = polished.loss <= at
             point, reached = np.where(better[:, None], polished.theta, begin), np.where(better, polished.loss, at)
             iterations[going] += polished.iterations
-            status[going] = np.where(polished.status == Status.LIMIT, Status.LIMIT, Status.STALLED)
+            ran_out = (polished.status == Status.LIMIT) & ~np.bool(problem.model.piecewise)
+            status[going] = np.where(ran_out, Status.LIMIT, Status.STALLED)
             # others are held by a kink or a jump, and keep the certificate that they have
             fell = loss[going] - reached > 0.1 * np.maximum(tolerance * loss[going], floor[going])
             going = going[fell]
