@@ -20,7 +20,6 @@ import array_api_compat
 import numpy as np
 
 from moestat.arrays import Array, namespace
-from moestat.fit import kernel
 from moestat.models import experts, gates
 from moestat.models.blocks import row_blocks
 from moestat.models.regression import Model
@@ -376,12 +375,3 @@ def _product(left: Array, right: Array) -> Array:
     if isinstance(left, np.ndarray):
         return np.reshape(np.reshape(left, (sets, -1, a, b)) @ right[:, None], (size, a, c))
     return xp.reshape(xp.reshape(left, (sets, -1, b)) @ right, (size, a, c))
-
-
-def problem_of(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision = "mixed") -> Problem:
-    """Return the problem on data sets x (D, n, d), y (D, n), compiled for this processor where that is possible."""
-    if isinstance(x, np.ndarray) and kernel.vector_bits():
-        from moestat.fit.compiled_problem import CompiledProblem  # needs numba, and half a second to import it
-
-        return CompiledProblem(model, n_atoms, x, y, precision)
-    return Problem(model, n_atoms, x, y, precision)

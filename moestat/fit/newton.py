@@ -16,9 +16,10 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
+from moestat.fit import kernel
 from moestat.fit.active_set import State, take
 from moestat.fit.descent import Settings, descend
-from moestat.fit.moments import Precision, Problem, layout, problem_of, rows_per_chunk
+from moestat.fit.moments import Precision, Problem, layout, rows_per_chunk
 from moestat.models.regression import Model
 from moestat.status import Status
 
@@ -185,7 +186,7 @@ def _ends(
 
     def problem(sets: np.ndarray) -> tuple[Problem, Array]:
         xs, ys = (xp.take(part, xp.asarray(sets), axis=0) for part in (x, y))
-        made[:] = [made[0].on(xs, ys) if made else problem_of(model, starts.shape[1], xs, ys, precision)]
+        made[:] = [made[0].on(xs, ys) if made else _problem(model, starts.shape[1], xs, ys, precision)]
         return made[0], xp.var(ys, axis=-1)
 
     return descend(problem, starts, counts, settings, _most(model, starts.shape[1], x, batch_bytes))
@@ -201,3 +202,12 @@ def _most(model: Model, n_atoms: int, x: Array, batch_bytes: int | None) -> int:
     numbers = rows * (n_atoms * (15 + 2 * n_atoms) + layout(model, n_atoms).sizes[0]) + 6 * p * p
     numbers += 2 * model.atom_size * n * (x.shape[0] > 1)
     return max(1, int(batch_bytes // (8 * numbers)))
+
+
+def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:
+    """Return the problems of a batch, compiled for this processor where that is possible."""
+    if isinstance(x, np.ndarray) and kernel.vector_bits():
+        from moestat.fit.compiled_problem import CompiledProblem  # needs numba, and half a second to import it
+
+        return CompiledProblem(model, n_atoms, x, y, precision)
+    return Problem(model, n_atoms, x, y, precision)

@@ -21,12 +21,12 @@ import numpy as np
 
 from moestat.doors import takes_float64
 from moestat.fit import general
-from moestat.fit.moments import problem_of
+from moestat.fit.moments import Problem
 from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
 
 TOLERANCE = 1e-11  #: Eigenvalues of the information below this multiple of the largest one count as zero.
-CHUNK = 2**13  #: Points per product of derivatives: bounds the memory.
+CHUNK = 2**13  #: Points per moment product: bounds the memory; the information does not depend on anything else.
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,13 @@ def information(model: Model, theta: np.ndarray, x_points: np.ndarray) -> np.nda
     if isinstance(model, FunctionModel):
         square: np.ndarray = general.hessian(model, theta, x_points, np.zeros(m), exact=False)[0]
         return square
-    problem = problem_of(model, theta.shape[0], x_points[None], np.zeros((1, m)), "double")
-    total = problem.hessian(theta[None], 0.0, 0.0)[2][0]
-    mean: np.ndarray = 0.5 * (total + total.T)
+    total = np.zeros((theta.size, theta.size))
+    for start in range(0, m, CHUNK):
+        part = x_points[None, start : start + CHUNK]
+        zero = np.zeros(part.shape[:2])
+        problem = Problem(model, theta.shape[0], part, zero, precision="double")
+        total += problem.hessian(theta[None], 0.0, 0.0)[2][0] * part.shape[1]
+    mean: np.ndarray = 0.5 * (total + total.T) / m
     return mean
 
 

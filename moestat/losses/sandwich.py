@@ -18,7 +18,7 @@ import numpy as np
 
 from moestat.doors import takes_float64
 from moestat.fit import general
-from moestat.fit.moments import problem_of
+from moestat.fit.moments import Problem
 from moestat.fit.second_order import free_coordinates
 from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, line_of
 from moestat.models.general import FunctionModel
@@ -42,21 +42,23 @@ def sandwich_line(
     if m < theta.size:
         raise ValueError(f"{m} points cannot show the curvature in {theta.size} coordinates")
     smooth = SMOOTHING if model.expert == "relu" else 0.0
-    if isinstance(model, FunctionModel):
-        _, hessian, gradient = general.hessian(model, theta, x_points, target)
-    else:
-        problem = problem_of(model, len(theta), x_points[None], target[None], "double")
-        gradient, hessian = (part[0] for part in problem.hessian(theta[None], smooth, 1.0)[1:])
-    spread, tangents = (np.zeros((theta.size, theta.size)) for _ in range(2))
+    curvature, spread, tangents = (np.zeros((theta.size, theta.size)) for _ in range(3))
+    gradient = np.zeros(theta.size)
     for first in range(0, m, CHUNK):
         x, y = x_points[first : first + CHUNK], target[first : first + CHUNK]
+        if isinstance(model, FunctionModel):
+            _, hessian, slope = general.hessian(model, theta, x, y)
+        else:
+            problem = Problem(model, len(theta), x[None], y[None], "double")
+            slope, hessian = (part[0] for part in problem.hessian(theta[None], smooth, 1.0)[1:])
+        gradient += slope * len(x)
+        curvature += hessian * len(x)
         f, jacobian, *_ = model.tangents(theta, x, tau=smooth)
         tangents += jacobian @ jacobian.T
-        jacobian *= np.sqrt(noise_variance + (f - y) ** 2)
-        spread += jacobian @ jacobian.T  # half the work of a product of two
-    free = free_coordinates(theta.reshape(1, -1), gradient[None], -box, box)[0]
+        spread += (jacobian * (noise_variance + (f - y) ** 2)) @ jacobian.T
+    free = free_coordinates(theta.reshape(1, -1), gradient[None] / m, -box, box)[0]
     free &= np.abs(theta.ravel()) < box * (1 - 1e-12)
-    h, s, j = (a[np.ix_(free, free)] for a in (0.5 * (hessian + hessian.T), spread / m, tangents / m))
+    h, s, j = (a[np.ix_(free, free)] / m for a in (0.5 * (curvature + curvature.T), spread, tangents))
     if isinstance(model, FunctionModel):  # second differences are not exact enough to show that H is singular
         sizes, directions = np.linalg.eigh(j)
         inside = directions[:, sizes > TOLERANCE * sizes[-1]]
