@@ -8,6 +8,7 @@ experiment ``regression`` with the same settings and seed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from moestat.experiment import Cell, assemble
 from moestat.fit import end_points
 from moestat.fit.newton import least_squares
 from moestat.fit.settle import Found, search, settle
-from moestat.status import Status
 from studies.sigmoid_attention.parts import regression, regression_problem
 from studies.sigmoid_attention.parts.regression_scores import score
 from studies.sigmoid_attention.parts.settled_rules import LOCAL, TENFOLD
@@ -29,13 +29,23 @@ DEVICES = ("cpu", "cuda")
 LOSSES = ("L1", "L3", "quotient", "rmse")
 TIMES = 10  #: So many times the evaluations of one search has the third one.
 
-prerequisites, prepare = regression.prerequisites, regression.prepare
 
 
 class Settings(regression_problem.Settings):
     """Every setting of ``regression``, and the length of a search; start and SGD belong to the local fit alone."""
 
     evaluations: int = Field(8000, ge=1, description="Newton evaluations of each of the two searches")
+
+
+def prerequisites(cell: Cell) -> list[dict]:
+    """Return the lists of pseudo-truths that this cell is scored against, those of ``regression``."""
+    shared = {name: value for name, value in cell.settings.items() if name != "evaluations"}
+    return regression.prerequisites(replace(cell, settings=shared))
+
+
+def prepare(prerequisite: dict, *, device: Device) -> None:
+    """Compute a list of pseudo-truths and leave it in the cache."""
+    regression.prepare(prerequisite, device=device)
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.Dataset:
@@ -84,8 +94,8 @@ def _of_one_truth(batch: regression.Batch, settings: Settings, device: Device) -
         row = {
             **{"settled": int(settled[k]), "same_minimum": int(both.same_minimum[k]), "apart": both.apart[k]},
             **{"gain": near_truth[k] - lowest[k], "tenfold_gain": np.nan},
-            **{"status": best.status, "message": Status(best.status).sentence},
-            **{"iterations": int(sum(one.evaluations for one in every)), "box_hits": best.box_hits},
+            **{"status": int(best.fit.status[0]), "message": best.fit.message()[0]},
+            **{"iterations": int(sum(one.evaluations for one in every)), "box_hits": int(best.fit.box_hits[0])},
         }
         ends = {"": _together(two), f"_{LOCAL}": (to_numpy(local.theta)[k][None], to_numpy(local.loss)[k][None])}
         if k in third:
