@@ -1,6 +1,6 @@
-"""Starts that are made of end points of earlier fits: an atom replaced, halved, or taken from another end point.
+"""Starts made of end points of earlier fits: atoms replaced, one halved, some taken from another end point.
 
-Every function takes and returns atoms (N, P), and draws from the generator it is given.
+Every function takes atoms (N, P), returns others, and draws from the generator it is given.
 """
 
 from __future__ import annotations
@@ -8,33 +8,34 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from moestat.arrays import Array
-from moestat.fit.search_starts import candidates
 from moestat.models import experts, gates
 from moestat.models.regression import Model
 
+WIDTHS = (0.7, 1.5, 3.0)  #: Factors on the gates of random atoms, in which the law of truths has 1.
+MASS = -1.0  #: Mean of their c, of variance 1.
 HALVES = (0.3, 1.0)  #: Standard deviations per coordinate of how far the halves of an atom are moved, either way.
-POINTS = 256  #: Atoms of two end points are compared on the first so many samples.
 
 
-def replaced(model: Model, x: Array, theta: np.ndarray, rng: np.random.Generator, box: float) -> np.ndarray:
-    """Replace an atom by a random one, in its place."""
-    gone = int(rng.integers(len(theta)))
-    larger = added(model, x, np.delete(theta, gone, axis=0) if len(theta) > 1 else theta, rng, box)
+def drawn(model: Model, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw random atoms (count, P): those of truths, with gates of several widths and a smaller mass."""
+    atoms = model.d**-0.5 * rng.standard_normal((count, model.atom_size))
+    atoms[:, : model.gate_size] *= rng.choice(WIDTHS, (count, 1))
+    atoms[:, 0] = MASS + rng.standard_normal(count)
+    return atoms
+
+
+def replaced(model: Model, theta: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Replace so many atoms, at most all, by random ones."""
     out = theta.copy()
-    out[gone] = larger[-1]
+    gone = rng.choice(len(theta), min(count, len(theta)), replace=False)
+    out[gone] = drawn(model, len(gone), rng)
     return out
 
 
-def added(model: Model, x: Array, theta: np.ndarray, rng: np.random.Generator, box: float) -> np.ndarray:
-    """Add a random atom (:func:`.search_starts.candidates`), (N + 1, P)."""
-    law = np.full(model.atom_size, model.d**-0.5)
-    drawn = candidates(model, x, theta, 2, law, rng, box=box)  # the gate of the first lies beside that of an atom
-    return np.concatenate([theta, drawn[rng.integers(2)][None]])
-
-
 def halved(model: Model, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Take an atom out, and split another into two halves, moved apart."""
+    """Take an atom out, and split another into two halves, which are moved apart; of a single atom replace it."""
+    if len(theta) < 2:
+        return replaced(model, theta, 1, rng)
     out = theta.copy()
     gone, parent = rng.choice(len(theta), 2, replace=False)
     move = rng.choice(HALVES) * rng.standard_normal(theta.shape[1])
@@ -65,6 +66,5 @@ def crossed(model: Model, x: np.ndarray, theta: np.ndarray, other: np.ndarray, r
 def _parts(model: Model, x: np.ndarray, theta: np.ndarray) -> np.ndarray:
     """Return what each atom adds to the function, (N, n)."""
     scores = theta[:, : model.gate_size] @ gates.score_features(x, model.score)
-    h = theta[:, model.eta] @ experts.expert_features(x)
-    value = experts.activation(model.expert, h, power=model.power)[0]
+    value = experts.activation(model.expert, theta[:, model.eta] @ experts.expert_features(x), power=model.power)[0]
     return np.asarray(gates.gate_values(model.gate, scores) * value)

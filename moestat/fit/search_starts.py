@@ -44,7 +44,6 @@ KINDS = ("local", "near", "random", "insert", "replace")
 """Kinds of starts: the local estimator's own, beside a known minimiser, drawn from the law of truths, a smaller fit
 with one atom more, and the best fit with one atom replaced."""
 
-FEW = 1024  #: Samples that set the masses of candidates.
 ROWS = 2048  #: Samples per chunk. Fixed, so that no result depends on how many candidates are screened together.
 GROUP = 64  #: Candidates per product.
 FLAT = 1e-8
@@ -201,8 +200,8 @@ def candidates(
     """Draw candidate atoms: gates of several widths, at random or beside those of the fit, and of several masses.
 
     The first ``k`` candidates are the same for every ``count >= k``. Every other one lies beside the gates of the fit
-    ``theta`` (M, P); ``law`` (P,) are the standard deviations of an atom's coordinates, and the first ``FEW`` samples
-    set the masses.
+    ``theta`` (M, P); ``law`` (P,) are the standard deviations of an atom's coordinates, and the first 1024 samples set
+    the masses.
     """
     size = model.gate_size
     # one row of draws per candidate, so that more candidates begin with the same ones
@@ -222,7 +221,7 @@ def candidates(
 
 def _intercepts(model: Model, x: Array, theta: np.ndarray, atoms: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Return the c at which the mean of a candidate's gate over the first samples is ``share``, by bisection."""
-    q = to_numpy(gates.score_features(x[:FEW, :], model.score))
+    q = to_numpy(gates.score_features(x[:1024, :], model.score))
     scores = atoms[:, 1 : model.gate_size] @ q[1:]
     if model.gate == "softmax":
         scores = scores - log_mass(theta[:, : model.gate_size] @ q)

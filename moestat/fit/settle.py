@@ -1,23 +1,25 @@
 r"""The least-squares argmin by two searches that share nothing but the data, and whether they agree.
 
-One search from many starts says little about what it has missed. Two that draw everything apart and end at the same
-residual sum of squares have met the same minimum, or two that no theorem tells apart: those of sigmoid-attention hold
-for every point within v log n of the least residual sum of squares (v: noise variance; :mod:`moestat.fit.end_points`).
-Within that width a data set is called *settled*, and within 0.1 v the two are the *same minimum*. Two searches can
-still agree above the minimum; a longer one may tell.
+One search says little about what it has missed. Two that draw everything apart and end at the same residual sum of
+squares have met one minimum, or two that no theorem tells apart: those of sigmoid-attention hold for every point
+within v log n of the least residual sum of squares (v: noise variance; :mod:`moestat.fit.end_points`). Within that
+width a data set is *settled*; within 0.1 v the two are the *same minimum*. Two searches can agree above the minimum all
+the same: a longer one may tell.
 
-A search counts Newton evaluations, and spends them in rounds:
+A search counts Newton evaluations, and spends them in rounds of starts:
 
-1. The first round has random starts, drawn from the law of truths.
-2. Later rounds take end points found before, one atom replaced by a random one (:func:`.search_starts.candidates`) or
-   two. The end points are chosen by the residual sum of squares and by how often they have been chosen:
-   each choice counts as so much of a higher sum (:data:`VISIT`), so that a neighbourhood that gives nothing is left.
-3. The starts of a round are raced in heats of a few steps. After each, starts that head for an end point which is known,
-   or for that of a better start, leave the race, as their functions show; of the others the lower ones go on. Most
-   starts return to where they came from, and without this they win every race.
+1. The first are drawn from the law of truths; nothing is told of the truth itself. Later ones are made of end points of
+   the search itself (:mod:`moestat.fit.moves`): one atom replaced, one halved in the place of another, two replaced,
+   some taken from another end point.
+2. An end point is chosen for it by its residual sum of squares, to which each earlier choice adds ``VISIT`` v: so a
+   neighbourhood that gives nothing is left, and taken up again when those above it have given nothing either.
+3. The starts of a round are raced in heats of a few steps. After each the lower ones go on, without those that head
+   for a known end point, or for that of a lower start, as their functions show: most starts return to where they came
+   from, and would win every race.
 4. Those that are left are fitted to the end.
 
-All searches of all data sets advance together, in full batches; no number depends on what is searched together.
+Rounds are small, since the next one knows the end points of the last. All searches of all data sets advance together,
+so that batches are full; no number depends on what is searched together.
 """
 
 from __future__ import annotations
@@ -31,24 +33,25 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit import moves, search_starts
+from moestat.fit import moves
 from moestat.fit.likelihood import check_settings
 from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, least_squares
 from moestat.models import truths
 from moestat.models.regression import Model
 
-SAME = 0.1  #: Two end points whose residual sums of squares differ by at most so many noise variances are one.
-FIRST = 32  #: Starts of the first round.
-ROUND = 24  #: Starts of a later one.
+SAME = 0.1  #: Two end points whose residual sums of squares differ by at most so many noise variances are one minimum.
+FIRST, ROUND = 16, 12  #: Starts of the first and of each later round.
 HEATS = ((12, 0.4), (28, 0.4))  #: Newton steps of every heat of a round, and the share of its starts that goes on.
-LARGER_STEPS = 16  #: Newton steps of a fit with one atom more.
-VISIT = 0.3  #: Every choice of an end point counts as so many noise variances above its residual sum of squares.
+VISIT = 0.3
 KEPT = 60  #: So many of the lowest end points are chosen from.
-TWINS = 3.0
-"""Two starts head for one end point if their functions differ by less: sum of squares over the data, noise variances."""
-MARKS = 768  #: That sum is taken over the first so many samples, and scaled up.
-ROUGH = 1e-6  #: Tolerance of all fits but the last one: a hundredth of a noise variance of the residual sum of squares.
+PARTNERS = 12  #: Atoms are taken from one of so many of the lowest end points.
+TWINS = (5.0, 3.0)
+"""Two starts head for one end point if the squared difference of their functions, summed over the data, is at most so
+many noise variances after each heat."""
+ROWS = 768  #: The sum is taken over the first so many samples, and scaled up.
+FEW = 256  #: Atoms are matched by what they add to the function at the first so many samples.
+ROUGH = 1e-6  #: Tolerance of all fits but the last one, a hundredth of v or less in the residual sum of squares.
 END = 400  #: Newton steps at most of a start that has won its race.
 BYTES, GPU_BYTES = 2**28, 2**32  #: Memory for copies of the data, one for each fit.
 
@@ -60,7 +63,7 @@ class Found:
     fit: Fit  #: The lowest end point, fitted to the end, with its certificate: a batch of one.
     ends: np.ndarray  #: (E, N, P), end points, the lowest (that of ``fit``) first.
     loss: np.ndarray  #: (E,), half their mean squared residuals.
-    trace: np.ndarray  #: (T, 2), Newton evaluations spent after each round, and the lowest loss so far.
+    trace: np.ndarray  #: (T, 2), Newton evaluations spent after each round, and the lowest loss; the last fit is free.
 
     @property
     def evaluations(self) -> float:
@@ -80,7 +83,7 @@ class Settled:
     same_minimum: np.ndarray  #: (D,) bool, whether by at most ``SAME``.
 
 
-@takes_float64("x", "y")
+@takes_float64("x", "y", finite=True)
 def settle(
     model: Model,
     x: Array,
@@ -107,14 +110,14 @@ def settle(
         The unit of differences of residual sums of squares, above 0.
     """
     problem, count, n = _Problem(model, x, y, atoms, noise_variance, box, precision), *x.shape[:2]
-    found = _searched(problem, [rng for own in streams for rng in own], budget)
+    found = _searched(problem, streams, budget)
     first, second = found[:count], found[count:]
     rss = 2.0 * n * np.array([[one.loss[0] for one in own] for own in (first, second)])
     apart = np.abs(rss[0] - rss[1]) / noise_variance
     return Settled(first, second, rss, apart, apart <= np.log(n), apart <= SAME)
 
 
-@takes_float64("x", "y")
+@takes_float64("x", "y", finite=True)
 def search(
     model: Model,
     x: Array,
@@ -128,7 +131,7 @@ def search(
     precision: Precision = "mixed",
 ) -> list[Found]:
     """Search each of D data sets once; the arguments are those of :func:`settle`, with one generator a data set."""
-    return _searched(_Problem(model, x, y, atoms, noise_variance, box, precision), streams, budget)
+    return _searched(_Problem(model, x, y, atoms, noise_variance, box, precision), [streams], budget)
 
 
 @dataclass(frozen=True)
@@ -158,11 +161,10 @@ class _Problem:
         return Fit(**{name: np.concatenate([to_numpy(getattr(p, name)) for p in parts]) for name in vars(parts[0])})
 
     def marks(self, theta: np.ndarray, data: int) -> np.ndarray:
-        """Return functions (M, rows) of atoms (M, N, P), scaled so that squared distances are in noise variances."""
+        """Return functions of atoms (M, N, P), whose mean squared differences are in noise variances over the data."""
         xp, n = namespace(self.x), self.x.shape[1]
-        rows = min(n, MARKS)
-        values = to_numpy(self.model.predict(xp.asarray(theta), self.x[data, :rows, :]))
-        return np.asarray(values) * np.sqrt(n / rows / self.noise_variance)
+        values = to_numpy(self.model.predict(xp.asarray(theta), self.x[data, :ROWS, :]))
+        return np.asarray(values) * np.sqrt(n / self.noise_variance)
 
 
 class _Line:
@@ -170,74 +172,70 @@ class _Line:
 
     def __init__(self, problem: _Problem, data: int, rng: np.random.Generator) -> None:
         self.problem, self.data, self.rng = problem, data, rng
-        self.few = to_numpy(problem.x[data, : search_starts.FEW, :])
+        self.few = to_numpy(problem.x[data, :FEW, :])
         self.ends = np.empty((0, problem.atoms, problem.model.atom_size))
         self.loss, self.chosen = np.empty(0), np.empty(0)
-        self.marks = np.empty((0, min(problem.x.shape[1], MARKS)))  # at the end of the races, where starts are compared
+        self.marks = np.empty((0, min(problem.x.shape[1], ROWS)))  # where their races ended
         self.spent = 0.0
         self.trace: list[tuple[float, float]] = []
 
-    def parents(self, count: int) -> list[int]:
-        """Choose end points, each time the one whose sum, and what was added for earlier choices, is the lowest."""
+    def parents(self) -> list[int]:
+        """Choose end points for the next round, in turn."""
         rss = 2.0 * self.problem.x.shape[1] * (self.loss[:KEPT] - self.loss[0]) / self.problem.noise_variance
         out = []
-        for _ in range(count):
+        for _ in range(ROUND):
             out.append(int(np.argmin(rss + VISIT * self.chosen[:KEPT])))
             self.chosen[out[-1]] += 1
         return out
 
-    def larger(self) -> np.ndarray:
-        """Return end points with one atom more, (K, N + 1, P), as many as there are to be starts of a third of a round."""
-        p = self.problem
+    def starts(self) -> np.ndarray:
+        """Return the starts of the next round, (S, N, P)."""
+        model, box, rng = self.problem.model, self.problem.box, self.rng
         if not len(self.loss):
-            return np.empty((0, p.atoms + 1, p.model.atom_size))
-        count = max(1, ROUND // 3 // p.atoms)
-        return np.stack([moves.added(p.model, self.few, self.ends[k], self.rng, p.box) for k in self.parents(count)])
+            law = [truths.ground_truth(model, self.problem.atoms, "dense", rng) for _ in range(FIRST)]
+            return np.clip(np.stack(law), -box, box)
+        made = []
+        for turn, k in enumerate(self.parents()):
+            kind, theta = turn % 6, self.ends[k]
+            if kind in (1, 3):
+                made.append(moves.halved(model, theta, rng))
+            elif kind == 5 and len(self.loss) > 1:
+                partner = int(rng.integers(min(PARTNERS, len(self.loss)) - 1))
+                made.append(moves.crossed(model, self.few, theta, self.ends[partner + (partner >= k)], rng))
+            else:
+                made.append(moves.replaced(model, theta, 2 if kind == 4 else 1, rng))
+        return np.clip(np.stack(made), -box, box)
 
-    def starts(self, larger: np.ndarray) -> np.ndarray:
-        """Return the starts of the next round (S, N, P); ``larger`` are fits with one atom more."""
-        p, rng = self.problem, self.rng
-        if not len(self.loss):
-            law = [truths.ground_truth(p.model, p.atoms, "dense", rng) for _ in range(FIRST)]
-            return np.clip(np.stack(law), -p.box, p.box)
-        smaller = search_starts.without_one(larger).reshape(-1, *self.ends.shape[1:])
-        parents = self.parents(max(0, ROUND - len(smaller)))
-        made = [
-            moves.halved(p.model, self.ends[k], rng)
-            if turn % 2
-            else moves.replaced(p.model, self.few, self.ends[k], rng, p.box)
-            for turn, k in enumerate(parents)
-        ]
-        return np.clip(np.concatenate([smaller, np.stack(made)]), -p.box, p.box)
-
-    def going_on(self, theta: np.ndarray, loss: np.ndarray, share: float) -> np.ndarray:
-        """Return the positions of the lower starts that go on, none of which heads for a known end point or a better start."""
+    def going_on(self, theta: np.ndarray, loss: np.ndarray, share: float, twins: float) -> np.ndarray:
+        """Return the positions of the starts (M, N, P) that go on, the lowest first."""
         marks = self.problem.marks(theta, self.data)
-        most = int(np.ceil(share * len(theta)))
+        others = np.mean((marks[:, None] - self.marks[None]) ** 2, axis=-1).min(axis=1, initial=np.inf)
         out: list[int] = []
-        for k in np.argsort(loss, kind="stable")[: int(np.isfinite(loss).sum())]:
-            near = np.concatenate([self.marks, marks[out]])
-            if len(out) < most and np.all(np.mean((near - marks[k]) ** 2, axis=1) * near.shape[1] > TWINS):
+        for k in np.argsort(loss, kind="stable"):
+            apart = np.mean((marks[out] - marks[k]) ** 2, axis=1).min(initial=others[k])
+            if len(out) < share * len(theta) and np.isfinite(loss[k]) and apart > twins:
                 out.append(int(k))
         return np.array(out, dtype=np.int64)
 
     def take(self, raced: np.ndarray, theta: np.ndarray, loss: np.ndarray) -> None:
-        """Add end points (M, N, P), whose races left them at ``raced``, the lowest first; of twins one is kept."""
-        fine = np.isfinite(loss)
-        loss, ends = np.concatenate([self.loss, loss[fine]]), np.concatenate([self.ends, theta[fine]])
-        marks = np.concatenate([self.marks, self.problem.marks(raced[fine], self.data)])
-        chosen = np.concatenate([self.chosen, np.zeros(int(fine.sum()))])
-        order = np.argsort(loss, kind="stable")
-        self.loss, self.ends, self.marks, self.chosen = (part[order] for part in (loss, ends, marks, chosen))
-        self.trace.append((self.spent, float(self.loss[0]) if len(self.loss) else np.inf))
+        """Add end points (M, N, P), whose races left them at ``raced``."""
+        new = (loss, theta, self.problem.marks(raced, self.data), np.zeros(len(loss)))
+        old = (self.loss, self.ends, self.marks, self.chosen)
+        loss, *rest = (np.concatenate(pair) for pair in zip(old, new, strict=True))
+        order = np.argsort(loss, kind="stable")[: int(np.isfinite(loss).sum())]
+        self.loss, self.ends, self.marks, self.chosen = (part[order] for part in (loss, *rest))
+        self.trace.append((self.spent, float(self.loss[0]) if len(order) else np.inf))
 
 
-def _searched(problem: _Problem, streams: Sequence[np.random.Generator], budget: int) -> list[Found]:
-    """Search each data set once with every generator; the generators of all data sets, then the next ones of all."""
+def _searched(problem: _Problem, streams: Sequence[Sequence[np.random.Generator]], budget: int) -> list[Found]:
+    """Search every data set once with its generator of each sequence; results in that order."""
     check_settings(1, atoms=problem.atoms, budget=budget)
     if not problem.noise_variance > 0:
         raise ValueError(f"noise_variance is {problem.noise_variance}; it is the unit of a search, and must be above 0")
-    lines = [_Line(problem, k % problem.x.shape[0], rng) for k, rng in enumerate(streams)]
+    count = problem.x.shape[0]
+    if wrong := [len(own) for own in streams if len(own) != count]:
+        raise ValueError(f"streams has {wrong[0]} generators for a search of {count} data sets; each needs its own")
+    lines = [_Line(problem, k, rng) for own in streams for k, rng in enumerate(own)]
     while active := [line for line in lines if line.spent < budget]:
         _round(problem, active)
     return [_found(line) for line in lines]
@@ -245,46 +243,38 @@ def _searched(problem: _Problem, streams: Sequence[np.random.Generator], budget:
 
 def _round(problem: _Problem, lines: list[_Line]) -> None:
     """Make, race and finish the starts of one round of some searches, all together."""
-    owners = np.arange(len(lines))
-    early: dict[str, Any] = dict(tolerance=ROUGH)
-    if problem.model.expert == "relu":
-        early["ladder"] = LADDER[:1]
-    larger = [line.larger() for line in lines]
-    which = np.repeat(owners, [len(one) for one in larger])
-    if len(which):
-        fit = _fitted(problem, lines, np.concatenate(larger), which, max_iterations=LARGER_STEPS, **early)
-        larger = [fit.theta[which == k] for k in owners]
-    starts = [line.starts(one) for line, one in zip(lines, larger, strict=True)]
-    which, theta = np.repeat(owners, [len(one) for one in starts]), np.concatenate(starts)
-    for steps, share in HEATS:
-        fit = _fitted(problem, lines, theta, which, max_iterations=steps, **early)
+    early: dict[str, Any] = dict(ladder=LADDER[:1]) if problem.model.expert == "relu" else {}
+    starts = [line.starts() for line in lines]
+    which, theta = np.repeat(np.arange(len(lines)), [len(one) for one in starts]), np.concatenate(starts)
+
+    def fit(**options: Any) -> Fit:
+        found = problem.fit(theta, np.array([line.data for line in lines])[which], tolerance=ROUGH, **options)
+        for line, steps in zip(lines, np.bincount(which, found.iterations, len(lines)), strict=True):
+            line.spent += float(steps)
+        return found
+
+    for (steps, share), twins in zip(HEATS, TWINS, strict=True):
+        if not len(theta):  # all of them were on their way to known end points
+            break
+        raced = fit(max_iterations=steps, **early)
         kept = []
         for k, line in enumerate(lines):
             own = np.flatnonzero(which == k)
-            kept.append(own[line.going_on(fit.theta[own], fit.smoothed_loss[own], share)])
+            kept.append(own[line.going_on(raced.theta[own], raced.smoothed_loss[own], share, twins)])
         go_on = np.concatenate(kept)
-        theta, which = fit.theta[go_on], which[go_on]
-    if len(which):
-        raced, fit = theta, _fitted(problem, lines, theta, which, max_iterations=END, tolerance=ROUGH)
+        theta, which = raced.theta[go_on], which[go_on]
+    ended, loss = theta, np.empty(0)
+    if len(theta):
+        ends = fit(max_iterations=END)
+        ended, loss = ends.theta, ends.loss
     for k, line in enumerate(lines):
-        own = which == k
-        line.take(raced[own], fit.theta[own], fit.loss[own])
-
-
-def _fitted(problem: _Problem, lines: list[_Line], theta: np.ndarray, which: np.ndarray, **options: Any) -> Fit:
-    """Fit starts of some searches, and charge each search with its steps; those with an atom more cost more."""
-    fit = problem.fit(theta, np.array([line.data for line in lines])[which], **options)
-    cost = np.bincount(which, fit.iterations, len(lines)) * (theta.shape[1] / problem.atoms) ** 2
-    for line, spent in zip(lines, cost, strict=True):
-        line.spent += float(spent)
-    return fit
+        line.take(theta[which == k], ended[which == k], loss[which == k])
 
 
 def _found(line: _Line) -> Found:
     """Return what a search has found, its lowest end point fitted to the end."""
     last = dict(ladder=LADDER[-1:]) if line.problem.model.expert == "relu" else {}
     fit = line.problem.fit(line.ends[:1], np.array([line.data]), **last)
-    ends, loss = line.ends.copy(), line.loss.copy()
-    if fit.loss[0] <= loss[0]:  # it is, but for rounding
-        ends[0], loss[0] = fit.theta[0], fit.loss[0]
-    return Found(fit, ends, loss, np.array(line.trace))
+    ends, loss, trace = line.ends.copy(), line.loss.copy(), np.array(line.trace)
+    ends[0], loss[0], trace[-1, 1] = fit.theta[0], fit.loss[0], fit.loss[0]
+    return Found(fit, ends, loss, trace)
