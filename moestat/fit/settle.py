@@ -39,6 +39,7 @@ from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, least_squares
 from moestat.models import truths
 from moestat.models.regression import Model
+from moestat.sentences import counted
 
 SAME = 0.1  #: Two end points whose residual sums of squares differ by at most so many noise variances are one minimum.
 FIRST, ROUND = 16, 12  #: Starts of the first and of each later round.
@@ -234,7 +235,7 @@ def _searched(problem: _Problem, streams: Sequence[Sequence[np.random.Generator]
         raise ValueError(f"noise_variance is {problem.noise_variance}; it is the unit of a search, and must be above 0")
     count = problem.x.shape[0]
     if wrong := [len(own) for own in streams if len(own) != count]:
-        raise ValueError(f"streams has {wrong[0]} generators for a search of {count} data sets; each needs its own")
+        raise ValueError(f"streams has {wrong[0]} generators for {counted(count, 'data set')}; each needs its own")
     lines = [_Line(problem, k, rng) for own in streams for k, rng in enumerate(own)]
     while active := [line for line in lines if line.spent < budget]:
         _round(problem, active)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares as trust_region
 
-from moestat.errors import InputError
 from moestat.fit import moves
 from moestat.fit.settle import SAME, search, settle
 from moestat.models import truths
@@ -82,9 +81,9 @@ def test_what_cannot_be_searched_is_refused():
         search(EASY, x, y, 2, streams=streams(1, 1), budget=1, noise_variance=0.0)
     with pytest.raises(ValueError, match="budget"):
         search(EASY, x, y, 2, streams=streams(1, 1), budget=0, noise_variance=NOISE)
-    with pytest.raises(ValueError, match="2 generators"):
+    with pytest.raises(ValueError, match="2 generators for 1 data set"):
         search(EASY, x, y, 2, streams=streams(2, 1), budget=1, noise_variance=NOISE)
-    with pytest.raises(InputError, match="x"):
+    with pytest.raises(ValueError, match="x holds numbers that are not finite"):
         search(EASY, x * np.nan, y, 2, streams=streams(1, 1), budget=1, noise_variance=NOISE)
 
 
