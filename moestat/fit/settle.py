@@ -164,7 +164,7 @@ class _Problem:
     def marks(self, theta: np.ndarray, data: int) -> np.ndarray:
         """Return functions of atoms (M, N, P), whose mean squared differences are in noise variances over the data."""
         xp, n = namespace(self.x), self.x.shape[1]
-        values = to_numpy(self.model.predict(xp.asarray(theta), self.x[data, :ROWS, :]))
+        values = to_numpy(self.model.predict(xp.asarray(theta), self.x[data, : min(ROWS, n), :]))
         return np.asarray(values) * np.sqrt(n / self.noise_variance)
 
 
@@ -173,7 +173,7 @@ class _Line:
 
     def __init__(self, problem: _Problem, data: int, rng: np.random.Generator) -> None:
         self.problem, self.data, self.rng = problem, data, rng
-        self.few = to_numpy(problem.x[data, :FEW, :])
+        self.few = to_numpy(problem.x[data, : min(FEW, problem.x.shape[1]), :])
         self.ends = np.empty((0, problem.atoms, problem.model.atom_size))
         self.loss, self.chosen = np.empty(0), np.empty(0)
         self.marks = np.empty((0, min(problem.x.shape[1], ROWS)))  # where their races ended

@@ -1,5 +1,6 @@
 """Two searches of the argmin: they agree where one minimum is low, and no number depends on what runs beside it."""
 
+import array_api_strict as xp
 import numpy as np
 import pytest
 from scipy.optimize import least_squares as trust_region
@@ -113,3 +114,14 @@ def test_crossing_with_a_permutation_changes_nothing(gate):
     other = rng.standard_normal(theta.shape)
     child = moves.crossed(model, x, theta, other, rng)
     assert all(any(np.array_equal(atom, one) for one in (*theta, *other)) for atom in child)
+
+
+def test_arrays_of_another_library_are_searched_alike(monkeypatch):
+    monkeypatch.setenv("MOESTAT_KERNEL", "numpy")
+    x, y = data(sets=2, n=100)
+    of = dict(budget=1, noise_variance=NOISE)
+    plain = search(EASY, x, y, 2, streams=streams(2, 1), **of)
+    strict = search(EASY, xp.asarray(x), xp.asarray(y), 2, streams=streams(2, 1), **of)
+    for one, other in zip(plain, strict, strict=True):
+        assert isinstance(other.ends, np.ndarray) and isinstance(other.fit.theta, np.ndarray)
+        assert other.fit.loss[0] == pytest.approx(one.fit.loss[0], rel=1e-6)
