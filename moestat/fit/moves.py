@@ -8,34 +8,21 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from moestat.models import experts, gates
+from moestat.models import experts, gates, truths
 from moestat.models.regression import Model
 
-WIDTHS = (0.7, 1.5, 3.0)  #: Factors on the gates of random atoms, in which the law of truths has 1.
-MASS = -1.0  #: Mean of their c, of variance 1.
 HALVES = (0.3, 1.0)  #: Standard deviations per coordinate of how far the halves of an atom are moved, either way.
 
 
-def drawn(model: Model, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw random atoms (count, P): those of truths, with gates of several widths and a smaller mass."""
-    atoms = model.d**-0.5 * rng.standard_normal((count, model.atom_size))
-    atoms[:, : model.gate_size] *= rng.choice(WIDTHS, (count, 1))
-    atoms[:, 0] = MASS + rng.standard_normal(count)
-    return atoms
-
-
-def replaced(model: Model, theta: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Replace so many atoms, at most all, by random ones."""
+def replaced(model: Model, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Replace an atom by one of the law of truths."""
     out = theta.copy()
-    gone = rng.choice(len(theta), min(count, len(theta)), replace=False)
-    out[gone] = drawn(model, len(gone), rng)
+    out[rng.integers(len(theta))] = truths.ground_truth(model, 1, "dense", rng)[0]
     return out
 
 
 def halved(model: Model, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Take an atom out, and split another into two halves, which are moved apart; of a single atom replace it."""
-    if len(theta) < 2:
-        return replaced(model, theta, 1, rng)
+    """Take an atom out, and split another into two halves, which are moved apart."""
     out = theta.copy()
     gone, parent = rng.choice(len(theta), 2, replace=False)
     move = rng.choice(HALVES) * rng.standard_normal(theta.shape[1])

@@ -9,8 +9,9 @@ the same: a longer one may tell.
 A search counts Newton evaluations, and spends them in rounds of starts:
 
 1. The first are drawn from the law of truths; nothing is told of the truth itself. Later ones are made of end points of
-   the search itself (:mod:`moestat.fit.moves`): one atom replaced, one halved in the place of another, two replaced,
-   some taken from another end point.
+   the search itself: without an atom, and with one of those of many that promise most
+   (:func:`moestat.fit.search_starts.screen`); with one atom halved in the place of another; with some atoms of another
+   end point (:mod:`moestat.fit.moves`).
 2. An end point is chosen for it by its residual sum of squares, to which each earlier choice adds ``VISIT`` v: so a
    neighbourhood that gives nothing is left, and taken up again when those above it have given nothing either.
 3. The starts of a round are raced in heats of a few steps. After each the lower ones go on, without those that head
@@ -33,7 +34,7 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit import moves
+from moestat.fit import moves, search_starts
 from moestat.fit.likelihood import check_settings
 from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, least_squares
@@ -44,6 +45,9 @@ from moestat.sentences import counted
 SAME = 0.1  #: Two end points whose residual sums of squares differ by at most so many noise variances are one minimum.
 FIRST, ROUND = 16, 12  #: Starts of the first and of each later round.
 HEATS = ((12, 0.4), (28, 0.4))  #: Newton steps of every heat of a round, and the share of its starts that goes on.
+SCREENS, SCREENED, PLACED = 2, 64, 3  #: Screens of a round, candidates of each, and how many of these become starts.
+FIXED, EACH = 5.0, 6.0
+"""What a screen costs by its processor time: evaluations, and those for each candidate by its columns a parameter."""
 VISIT = 0.3
 KEPT = 60  #: So many of the lowest end points are chosen from.
 PARTNERS = 12  #: Atoms are taken from one of so many of the lowest end points.
@@ -180,11 +184,11 @@ class _Line:
         self.spent = 0.0
         self.trace: list[tuple[float, float]] = []
 
-    def parents(self) -> list[int]:
-        """Choose end points for the next round, in turn."""
+    def parents(self, count: int) -> list[int]:
+        """Choose so many end points, one after the other."""
         rss = 2.0 * self.problem.x.shape[1] * (self.loss[:KEPT] - self.loss[0]) / self.problem.noise_variance
         out = []
-        for _ in range(ROUND):
+        for _ in range(count):
             out.append(int(np.argmin(rss + VISIT * self.chosen[:KEPT])))
             self.chosen[out[-1]] += 1
         return out
@@ -195,17 +199,28 @@ class _Line:
         if not len(self.loss):
             law = [truths.ground_truth(model, self.problem.atoms, "dense", rng) for _ in range(FIRST)]
             return np.clip(np.stack(law), -box, box)
-        made = []
-        for turn, k in enumerate(self.parents()):
-            kind, theta = turn % 6, self.ends[k]
-            if kind in (1, 3):
-                made.append(moves.halved(model, theta, rng))
-            elif kind == 5 and len(self.loss) > 1:
-                partner = int(rng.integers(min(PARTNERS, len(self.loss)) - 1))
-                made.append(moves.crossed(model, self.few, theta, self.ends[partner + (partner >= k)], rng))
-            else:
-                made.append(moves.replaced(model, theta, 2 if kind == 4 else 1, rng))
+        if self.problem.atoms == 1:
+            made = [moves.replaced(model, self.ends[k], rng) for k in self.parents(ROUND)]
+        else:
+            made = [start for k in self.parents(SCREENS) for start in self.screened(self.ends[k])]
+            for turn, k in enumerate(self.parents(ROUND - len(made))):
+                if turn % 3 < 2 or len(self.loss) == 1:
+                    made.append(moves.halved(model, self.ends[k], rng))
+                else:
+                    partner = int(rng.integers(min(PARTNERS, len(self.loss)) - 1))
+                    other = self.ends[partner + (partner >= k)]
+                    made.append(moves.crossed(model, self.few, self.ends[k], other, rng))
         return np.clip(np.stack(made), -box, box)
+
+    def screened(self, theta: np.ndarray) -> list[np.ndarray]:
+        """Return starts with one atom replaced by those of ``SCREENED`` random ones that promise most."""
+        p, data = self.problem, self.data
+        base = np.delete(theta, self.rng.integers(len(theta)), axis=0)
+        law = np.full(p.model.atom_size, p.model.d**-0.5)
+        drawn = search_starts.candidates(p.model, p.x[data, ...], base, SCREENED, law, self.rng, box=p.box)
+        placed, gain = search_starts.screen(p.model, p.x[data, ...], p.y[data, ...], base, drawn, box=p.box)
+        self.spent += FIXED + EACH * SCREENED * (p.model.expert_size + 1) / theta.size
+        return [np.concatenate([base, placed[k : k + 1]]) for k in np.argsort(-gain, kind="stable")[:PLACED]]
 
     def going_on(self, theta: np.ndarray, loss: np.ndarray, share: float, twins: float) -> np.ndarray:
         """Return the positions of the starts (M, N, P) that go on, the lowest first."""

@@ -37,9 +37,9 @@ study = Study(
 )
 study.preset(
     "quick",
-    "d = 2, three true experts, four truths, short searches: shows that everything runs, and decides little.",
-    **dict(expected="about a minute on 2 cores", scale="reduced", replicates=4, block=1, grid=dict(n=[200, 400, 800])),
-    settings=dict(SMALL, d=2, n_true=3, n_fitted=4, truths=4, evaluations=300),
+    "d = 2, three true experts, three truths, short searches: shows that everything runs, and decides little.",
+    **dict(expected="about a minute on 2 cores", scale="reduced", replicates=3, block=1, grid=dict(n=[200, 400, 800])),
+    settings=dict(SMALL, d=2, n_true=3, n_fitted=4, truths=3, evaluations=100),
 )
 study.preset(
     "reduced",
