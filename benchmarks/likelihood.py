@@ -4,6 +4,7 @@
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --starts random
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --study     # a whole study, estimated
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --r         # and flexmix and mixtools
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --public    # data sets of these two
 
 The job is one fit of the one-dimensional two-component model of arXiv 2305.03288: five starts, the best counts. The
 loop is what a careful user writes: one start after the other, weighted least squares, Newton's method for the gate,
@@ -14,6 +15,9 @@ experts, gets that start's parameters. It exponentiates differences of squared r
 are as far apart as in that model; ``--noise 100`` multiplies the variances. A package that R lacks is left out
 (Debian has them as r-cran-flexmix and r-cran-mixtools). All see the same data and starts. Times are CPU seconds of
 one thread; *gain* is the log-likelihood minus that of the truth.
+
+``--public`` fits the data sets NOdata, CO2data and NPreg of these packages by :func:`moestat.fit.maximum_likelihood`,
+which is told nothing but the data, and prints the best of ten runs of mixtools (regmixEM, hmeEM) above each.
 """
 
 from __future__ import annotations
@@ -30,9 +34,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy.special import logsumexp
 from threadpoolctl import threadpool_limits
 
+from moestat.fit import maximum_likelihood as fit_own
 from moestat.fit.softmax_mle import maximum_likelihood
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -60,6 +66,23 @@ s <- as.matrix(read.csv(file.path(folder, "start.csv"), header = FALSE))  # a ro
 t <- system.time(f <- hmeEM(d$y, d$x, beta = rbind(s[, 4], s[, 3]), sigma = sqrt(s[, 5]), w = s[1, 1:2] - s[2, 1:2],
   k = 2, epsilon = TOLERANCE, maxit = 2000))
 cat("\\n", f$loglik, t[["user.self"]] + t[["sys.self"]], length(f$all.loglik) - 1, 2)
+"""
+PUBLIC = """
+suppressMessages({library(mixtools); library(flexmix)})
+folder <- commandArgs(TRUE)[1]
+data(NOdata); data(CO2data); data(NPreg); set.seed(1)
+sets <- list(list(NOdata$Equivalence, NOdata[, "NO", drop = FALSE], 2, TRUE),
+  list(NOdata$Equivalence, NOdata[, "NO", drop = FALSE], 2, FALSE),
+  list(NPreg$yn, data.frame(x = NPreg$x, x2 = NPreg$x^2), 2, FALSE),
+  list(CO2data$CO2, CO2data[, "GNP", drop = FALSE], 3, FALSE),
+  list(CO2data$CO2, CO2data[, "GNP", drop = FALSE], 3, TRUE))
+for (i in seq_along(sets)) { s <- sets[[i]]; best <- NA
+  write.csv(cbind(y = s[[1]], s[[2]]), file.path(folder, paste0(i, ".csv")), row.names = FALSE)
+  if (!(s[[4]] && s[[3]] > 2)) for (j in 1:10) { invisible(capture.output(f <- try(if (s[[4]])
+    hmeEM(s[[1]], s[[2]][, 1], k = 2, epsilon = 1e-11, maxit = 20000) else
+    regmixEM(s[[1]], as.matrix(s[[2]]), k = s[[3]], epsilon = 1e-11, maxit = 20000), silent = TRUE)))
+    if (!inherits(f, "try-error") && is.finite(f$loglik)) best <- max(best, f$loglik, na.rm = TRUE) }
+  cat("\\nRESULT", s[[3]], as.integer(s[[4]]), best) }
 """
 
 
@@ -143,6 +166,20 @@ def in_r(script: str, x: np.ndarray, y: np.ndarray, theta: np.ndarray) -> dict[s
         return None
     value, seconds, iterations, atoms = (float(v) for v in out.stdout.splitlines()[-1].split())
     return {"log_likelihood": value, "seconds": seconds, "iterations": iterations, "atoms": atoms}
+
+
+def public() -> None:
+    """Fit the public data sets of two R packages, each told nothing but the data, and print what came of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "public.R").write_text(PUBLIC)
+        out = subprocess.run(["Rscript", f"{folder}/public.R", folder], capture_output=True, text=True, check=True)
+        rows = [line.split()[1:] for line in out.stdout.splitlines() if line.startswith("RESULT")]
+        for i, (experts, softmax_gate, theirs) in enumerate(rows, start=1):
+            data = pd.read_csv(f"{folder}/{i}.csv")
+            gate = "softmax" if int(softmax_gate) else "constant"
+            print(
+                f"\nmixtools: {theirs}\n{fit_own(data.drop(columns='y'), data['y'], experts=int(experts), gate=gate)}"
+            )
 
 
 def r_has(package: str) -> bool:
@@ -240,7 +277,11 @@ def main() -> None:
         "--study", action="store_true", help="estimate the cost of 40 sizes x 40 replicates, ours alone"
     )
     parser.add_argument("--r", action="store_true", help="also run flexmix and mixtools, from the first start")
+    parser.add_argument("--public", action="store_true", help="fit the public data sets of mixtools and flexmix")
     args = parser.parse_args()
+    if args.public:
+        public()
+        return
     TRUTH[:, -1] *= args.noise
     packages = [name for name in ("flexmix", "mixtools") if args.r and r_has(name)]
     if args.r:

@@ -1,4 +1,4 @@
-"""What the machine that runs studies costs by itself: a million trivial replicates, and shards of one replicate.
+"""What the machine that runs studies costs by itself: a million trivial replicates, cells and shards of one replicate.
 
     python benchmarks/machine.py [--replicates 1000000] [--block 1000] [--jobs 2]
 
@@ -32,7 +32,7 @@ from moestat import Study
 
 study = Study("Trivial replicates", experiment="trivial_replicates", seed=1)
 study.arm("one")
-study.preset("quick", replicates={replicates}, block={block})
+study.preset("quick", replicates={replicates}, block={block}, grid=dict(n=list(range(1, {cells} + 1))))
 """
 
 RUN = """\
@@ -47,7 +47,7 @@ raise SystemExit(code)
 
 
 def measured(folder: Path, *words: str) -> tuple[float, float]:
-    """Run the command line in a process of its own; return seconds and GiB."""
+    """Run the command line in a process of its own; return seconds and GiB of the main process."""
     done = subprocess.run([sys.executable, "-c", RUN, *words], cwd=folder, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr)
@@ -55,10 +55,10 @@ def measured(folder: Path, *words: str) -> tuple[float, float]:
     return float(seconds), float(peak)
 
 
-def study(folder: Path, replicates: int, block: int) -> str:
+def study(folder: Path, replicates: int, block: int, cells: int = 1) -> str:
     """Write the study and its experiment, and return its path."""
     (folder / "trivial_replicates.py").write_text(EXPERIMENT)
-    (folder / "trivial.py").write_text(STUDY.format(replicates=replicates, block=block))
+    (folder / "trivial.py").write_text(STUDY.format(replicates=replicates, block=block, cells=cells))
     return str(folder / "trivial.py")
 
 
@@ -86,6 +86,7 @@ def main() -> None:
     parser.add_argument("--block", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--shards", type=int, default=500)
+    parser.add_argument("--cells", type=int, default=2000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -98,6 +99,11 @@ def main() -> None:
         print(f"  run and collect  {seconds:8.1f} s  {peak:.2f} GiB; {len(files)} files, {size:.0f} MiB")
         seconds, peak = measured(folder, "collect", path, "--out", "out", "--no-report", "--quiet")
         print(f"  collect again    {seconds:8.1f} s  {peak:.2f} GiB")
+        path, before = study(folder, 1, 1, options.cells), os.times()
+        measured(folder, path, "--out", "cells", "--quiet", "--no-report", "--jobs", "1")
+        after = os.times()
+        used = after.children_user + after.children_system - before.children_user - before.children_system
+        print(f"{options.cells} cells of one replicate: {1e3 * used / options.cells:.2f} ms of processor a cell")
         wall, processor = shard_cost(folder, options.shards)
         print(f"a shard of one replicate: {wall:.2f} ms, {processor:.2f} ms of processor")
 

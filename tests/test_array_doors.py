@@ -17,6 +17,7 @@ from moestat.errors import InputError
 from moestat.fit.global_search import Budget
 from moestat.losses import voronoi
 from moestat.models.competition import Competition
+from moestat.models.gaussian_gate import GaussianGate
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
@@ -24,6 +25,7 @@ MODEL = Model("sigmoid", "full", "linear", 1)
 SOFT = Model("softmax", "full", "linear", 1)
 PARTIAL = Model("sigmoid", "partial", "relu", 1)
 GAUSS = SoftmaxGaussian(1)
+GATED = GaussianGate(1)
 COMP = Competition(1, "affine", 1)
 
 # whole numbers and halves: float16 holds them, and what integers keep of them is a problem, too
@@ -33,6 +35,8 @@ PART_TRUTH = TRUTH[:, [0, 2, 3, 4]]
 PART_FITTED = FITTED[..., [0, 2, 3, 4]]
 GAUSS_TRUTH = np.array([[1.0, 2.0, -1.0, 3.0, 1.0], [0.0, -2.0, 1.0, -2.0, 2.0]])
 GAUSS_FITTED = GAUSS_TRUTH + np.array([[[0.5, 1.0, 0.0, -1.0, 1.0], [0.0, -0.5, 1.0, 1.0, 0.0]]])
+GATED_TRUTH = np.array([[1.0, 0.0, 1.0, 2.0, -1.0, 3.0], [2.0, 1.0, 2.0, -2.0, 1.0, 1.0]])
+GATED_FITTED = GATED_TRUTH + np.array([[[0.5, 1.0, 0.0, -1.0, 1.0, 2.0], [0.0, -0.5, 1.0, 1.0, 0.0, 0.5]]])
 COMP_TRUTH = np.array([[2.0, 1.0, 1.0], [-3.0, 0.5, 2.0]])
 COMP_FITTED = COMP_TRUTH + np.array([[[1.0, 0.0, 1.0], [0.5, 1.0, 0.0]]])
 DRAWN = np.random.default_rng(3)
@@ -92,6 +96,7 @@ DOORS = {
     "losses.matching.nearest_expert": between(FITTED, TRUTH, MODEL),
     "losses.measures.competition_losses": between(COMP_FITTED, COMP_TRUTH, COMP),
     "losses.measures.softmax_losses": between(GAUSS_FITTED, GAUSS_TRUTH, GAUSS),
+    "losses.measures.gaussian_gate_losses": between(GATED_FITTED, GATED_TRUTH, GATED),
     "losses.minimisers.L3_infimum": between(FITTED, TRUTH[:1], MODEL),
     "losses.minimisers.eq12": between(FITTED[0], TRUTH, MODEL, "atoms", "measure"),
     "losses.quotient.quotient": between(FITTED, TRUTH, MODEL),
@@ -118,6 +123,7 @@ DOORS = {
     "fit.least_squares": Door(plain(model=MODEL, max_iterations=3), FIT),
     "fit.gradient.sgd": Door(plain(model=MODEL, batch_size=39, epochs=2), {"x": X, "y": Y, "start": STARTS}),
     "fit.softmax_mle.maximum_likelihood": Door(plain(max_iterations=2), GAUSS_FIT),
+    "fit.mixture.maximum_likelihood": Door(plain(experts=1, starts=2), {"x": X[0], "y": Y[0]}),
     "fit.em.expectation_maximisation": Door(plain(max_iterations=2), GAUSS_FIT),
     "fit.softmax_global.global_maximum": Door(plain(rounds=0), GAUSS_FIT),
     "fit.competition_mle.maximum_likelihood": Door(

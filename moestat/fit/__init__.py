@@ -1,8 +1,8 @@
 """Solvers: they know residuals and likelihoods, not papers.
 
-:func:`least_squares` is the door for data of one's own. It refuses what :func:`moestat.fit.newton.least_squares`, which
-the experiments call, fits as far as it goes: there a data set that is not finite must not stop the others of its batch,
-and ends with a status.
+:func:`least_squares` and :func:`maximum_likelihood` are the doors for data of one's own. The first refuses
+what :func:`moestat.fit.newton.least_squares`, which the experiments call, fits as far as it goes: there a data set that
+is not finite must not stop the others of its batch, and ends with a status.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from moestat.arrays import Array
+    from moestat.fit.mixture import MixtureFit
     from moestat.fit.newton import Fit
     from moestat.models.regression import Model
 
@@ -38,3 +39,10 @@ def least_squares(model: Model, x: Array, y: Array, starts: Array, **settings: A
         if not bool((abs(array) < float("inf")).all()):
             raise InputError(f"{name} holds a number that is not finite; allowed are finite numbers")
     return newton.least_squares(model, **arrays, **settings)
+
+
+def maximum_likelihood(x: Any, y: Any, *, experts: int, gate: str = "softmax", **settings: Any) -> MixtureFit:
+    """Fit a Gaussian mixture of linear experts to one data set: :func:`moestat.fit.mixture.maximum_likelihood`."""
+    from moestat.fit import mixture
+
+    return mixture.maximum_likelihood(x, y, experts=experts, gate=gate, **settings)

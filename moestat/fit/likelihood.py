@@ -7,6 +7,7 @@ A maximum-likelihood estimate has at least the likelihood of the truth. A fit wh
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,9 @@ from moestat.fit.second_order import Ends, Problem
 from moestat.fit.trust_region import trust_region
 from moestat.models.gaussian import LOG_2PI, GaussianMixture, check_atoms, check_data, log_likelihood
 from moestat.status import Status
+
+_LEAST_CURVATURE = 1e-10  # smallest eigenvalue of the scaled information that can be inverted
+_LEAST_INFORMATION = 1e-6  # of a coordinate of standardised data, to have a standard error (of at most 1000)
 
 SAME = 0.2  #: Log-likelihood units within which two points of a replicate count as one.
 
@@ -201,3 +205,31 @@ class Pool:
         """Return the row of the best point of each replicate."""
         mine = (np.nonzero(self.owner == b)[0] for b in np.unique(self.owner))
         return np.array([rows[np.argmin(self.loss[rows])] for rows in mine])
+
+
+def standard_errors(
+    like: Any, best: np.ndarray, n: int, report: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return standard errors by the observed information and by the sandwich, and which parameters are on a bound.
+
+    ``like`` has the bounds, the problem and the scores of the free coordinates ``best`` (p,), of n samples of
+    standardised data. ``report`` makes of them the parameters, an array of any shape, which is that of the results.
+    NaN where a coordinate on a bound, or one that the data say nothing of, has a part in a parameter, and everywhere
+    when the information is singular. The sandwich holds where the density is not of the family, too.
+    """
+    inside, variable = (best > like.lower) & (best < like.upper), like.lower < like.upper
+    steps = 1e-6 * np.maximum(1.0, np.abs(best))
+    slopes = np.stack([report(best + h) - report(best - h) for h in np.diag(steps)], axis=-1) / (2 * steps)
+    held = np.any(slopes[..., variable & ~inside] != 0, axis=-1)
+    information = n * like.problem(best[None], np.zeros(1, dtype=np.int64)).gram[0]
+    known = inside & (np.diag(information) > _LEAST_INFORMATION)
+    scale = np.sqrt(np.diag(information)[known])
+    values, vectors = np.linalg.eigh(information[np.ix_(known, known)] / np.outer(scale, scale))
+    if not known.any() or values[0] < _LEAST_CURVATURE:
+        return np.full(held.shape, np.nan), np.full(held.shape, np.nan), held
+    root = vectors / np.sqrt(values) / scale[:, None]  # root root' is the inverse
+    observed = slopes[..., known] @ root
+    sandwich = observed @ (like.scores(best)[:, known] @ root).T
+    lost = np.any(slopes[..., variable & ~known] != 0, axis=-1)
+    errors = (np.where(lost, np.nan, np.linalg.norm(part, axis=-1)) for part in (observed, sandwich))
+    return *errors, held

@@ -12,6 +12,7 @@ a box; the theory assumes a compact parameter space as well.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +22,9 @@ from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.fit.em import em
 from moestat.fit.likelihood import LikelihoodFit, Pool, Space, check_problem, check_settings, distinct
-from moestat.fit.second_order import Ends
-from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, space_of, unpack
+from moestat.fit.second_order import Ends, Gram
+from moestat.fit.softmax_likelihood import Data, join, negative_log_likelihood, pack, prepare, space_of, unpack
+from moestat.models.gaussian import LOG_2PI
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 RATIO, RUNGS = 4, 3
@@ -142,3 +144,54 @@ def _climbed(
     """Go up by at most so many steps of Newton's method, by default as far as that goes in float32."""
     problem = negative_log_likelihood(data, namespace(pool.free).asarray(pool.owner), atoms, space.variances[0])
     return pool.climbed(problem, space, tolerance or _ROUGH / data.n, steps, rounding)
+
+
+class SoftmaxLikelihood:
+    """The problem of :mod:`moestat.fit.second_order` for many starts on one data set: x (n, d), y (n,).
+
+    Without ``slopes`` the gate is constant: a softmax whose slopes are fixed at 0. The loss minus ``shift`` is minus
+    the mean log-density.
+    """
+
+    def __init__(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        experts: int,
+        box: float,
+        variances: tuple[float, float],
+        slopes: bool = True,
+    ) -> None:
+        d = x.shape[1]
+        self.x, self.y, self.experts, self.variances, self.slopes = x, y, experts, variances, slopes
+        self.data, self.model = prepare(x[None], y[None]), SoftmaxGaussian(d)
+        gate = np.column_stack([np.ones(experts - 1), np.full((experts - 1, d), float(slopes))])
+        free = join(gate, np.ones((experts, d + 1)), np.ones(experts))
+        space = space_of(free, experts, box, variances)
+        self.lower, self.upper = np.where(free, space.lower, 0.0), np.where(free, space.upper, 0.0)
+        self.space = replace(space, lower=self.lower, upper=self.upper)
+        self.shift = -0.5 * (math.log(variances[0]) + LOG_2PI)
+
+    def problem(self, free: Array, members: Array) -> Gram:
+        """Return loss, gradient and Hessian of M points (M, p)."""
+        owner = np.zeros(len(free), dtype=np.int64)
+        at: Gram = negative_log_likelihood(self.data, owner, self.experts, self.variances[0])(free, 0 * members)
+        return at
+
+    def scores(self, free: np.ndarray) -> np.ndarray:
+        """Return the derivative of each sample's log-density (n, p) at one point (p,)."""
+        model, theta = self.model, self.atoms(free)
+        s = np.moveaxis(model.score(theta, self.x, self.y), -1, 0)
+        mean = np.concatenate([s[..., model.beta], s[..., model.a]], axis=-1)
+        return np.asarray(join(s[:, :-1, model.gate], mean, s[..., -1] * theta[:, -1]))
+
+    def begin(self, mean: np.ndarray, variance: np.ndarray, steps: int) -> np.ndarray:
+        """Return starts (S, p) from planes (S, N, d + 1), intercepts first, and variances (S,); by EM for a softmax."""
+        theta = np.zeros((len(mean), self.experts, self.model.atom_size))
+        theta[..., self.model.eta], theta[..., -1] = np.roll(mean, -1, axis=-1), variance[:, None]
+        pool = Pool.of(self.space.clip(pack(theta)), 1)
+        return np.asarray(_after_em(self.data, pool, self.space, self.experts, steps * self.slopes).free)
+
+    def atoms(self, free: np.ndarray) -> np.ndarray:
+        """Return the atoms (N, P) of one point."""
+        return np.asarray(unpack(free, self.experts))

@@ -21,6 +21,7 @@ from moestat.losses.comparison import cells_of
 from moestat.losses.matching import paired
 from moestat.models.competition import Competition
 from moestat.models.gaussian import check_atoms
+from moestat.models.gaussian_gate import GaussianGate
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 RBAR = {1: 1.0, 2: 4.0, 3: 6.0}
@@ -107,11 +108,8 @@ def softmax_losses(fitted: Array, truth: Array, model: SoftmaxGaussian) -> dict[
     # what is left of the gates' slopes when each atom's true one is taken off: a common shift t1 may be too
     slopes = aligned[..., model.b] - xp.matmul(member, truth[:, model.b])
     out: dict[str, Array] = {}
-    one, rbar = xp.ones_like(c), xp.full_like(own, 7.0)
-    for atoms, exponent in RBAR.items():
-        rbar = xp.where(own == atoms, xp.full_like(own, exponent), rbar)
-    for name, power in (("D1", one), ("D2", rbar)):
-        half = xp.where(power > 1, 0.5 * power, one)
+    for name, power in (("D1", xp.ones_like(c)), ("D2", _powers(own))):
+        half = xp.where(power > 1, 0.5 * power, power)
         shift = _common_shift(xp, slopes, weight, power)
         db = xp.sqrt(xp.sum((slopes - shift[..., None, :]) ** 2, axis=-1))
         rest = (
@@ -119,17 +117,67 @@ def softmax_losses(fitted: Array, truth: Array, model: SoftmaxGaussian) -> dict[
         )
         out[name] = _over_scales(xp, weight, true, member, rest)
     out["matched"] = matched
-
-    kinds = {"over": size > 1, "exact": size == 1}
     mass = xp.matmul(weight[..., None, :], member)[..., 0, :]
     mass = xp.abs(mass * xp.sum(true) / xp.sum(weight, axis=-1)[..., None] - true)
-    errors = {name: at_home(error) for name, error in blocks.items()}
+    return out | _by_kind(blocks, mass, member, size)
+
+
+@takes_float64("fitted", "truth")
+def gaussian_gate_losses(fitted: Array, truth: Array, model: GaussianGate) -> dict[str, Array]:
+    r"""Return every distance of a Gaussian-gated mixture (..., N, P) to the truth (N*, P), N* <= N, each (...).
+
+    .. math::
+        D_1 = \sum_j \Big| \sum_{i \in A_j} \pi_i - \pi^*_j \Big| + \sum_j \sum_{i \in A_j} \pi_i
+        \big( \|\Delta c\| + \|\Delta\Gamma\| + \|\Delta a\| + |\Delta\beta| + |\Delta v| \big)
+
+    and D2 with the powers rbar of ||dc|| and |dbeta|, rbar / 2 of ||dGamma|| and |dv|, and 2 of ||da||, or rbar / 2
+    where c* = 0, in cells with two atoms or more: what the published scripts of arXiv 2305.07572 save as
+    ``*_loss.npy``. Cells are by the sum of norms. The rest is as in :func:`softmax_losses`; no gauge is needed.
+    """
+    check_atoms(fitted, model.atom_size, name="fitted")
+    check_atoms(truth, model.atom_size, name="truth", one=True)
+    xp = namespace(fitted, truth)
+    places = {"c": model.centre, "Gamma": model.spread, "a": model.a, "beta": model.beta, "v": model.variance}
+    blocks = {name: _norm(fitted, truth, part) for name, part in places.items()}
+    total = blocks["c"] + blocks["Gamma"] + blocks["a"] + blocks["beta"] + blocks["v"]
+    _, member, size = cells_of(total)
+    weight, own = fitted[..., 0], xp.sum(member * size[..., None, :], axis=-1)
+    rbar = _powers(own)
+    central = xp.matmul(member, xp.astype(xp.all(truth[:, model.centre] == 0, axis=-1), own.dtype)[:, None])[..., 0]
+    half = xp.where(own > 1, 0.5 * rbar, rbar)
+    power = {"c": rbar, "Gamma": half, "a": xp.where((own > 1) & (central == 0), 2.0 + 0.0 * half, half)}
+    power |= {"beta": rbar, "v": half}
+    mass = xp.abs(xp.matmul(weight[..., None, :], member)[..., 0, :] - truth[:, 0])
+    parts = (xp.sum(error * member, axis=-1) ** power[name] for name, error in blocks.items())
+    return {
+        "D1": xp.sum(mass, axis=-1) + xp.sum(weight * xp.sum(total * member, axis=-1), axis=-1),
+        "D2": xp.sum(mass, axis=-1) + xp.sum(weight * sum(parts), axis=-1),
+        "matched": paired(total + _norm(fitted, truth, model.weight)),
+        **_by_kind(blocks, mass, member, size),
+    }
+
+
+def _powers(own: Array) -> Array:
+    """Return the exponents rbar of atoms in cells with so many."""
+    xp = namespace(own)
+    rbar = xp.full_like(own, 7.0)
+    for atoms, exponent in RBAR.items():
+        rbar = xp.where(own == atoms, xp.full_like(own, exponent), rbar)
+    return rbar
+
+
+def _by_kind(blocks: dict[str, Array], mass: Array, member: Array, size: Array) -> dict[str, Array]:
+    """Return the errors of blocks (..., N, N*) and masses (..., N*) by kind of cell, and the numbers of such cells."""
+    xp = namespace(mass)
+    out: dict[str, Array] = {}
+    kinds = {"over": size > 1, "exact": size == 1}
+    errors = {name: xp.sum(error * member, axis=-1) for name, error in blocks.items()}
     for kind, is_kind in kinds.items():
-        inside = xp.sum(member * xp.astype(is_kind, c.dtype)[..., None, :], axis=-1)
+        inside = xp.sum(member * xp.astype(is_kind, mass.dtype)[..., None, :], axis=-1)
         out |= {f"{name}_{kind}": xp.sum(error * inside, axis=-1) for name, error in errors.items()}
-        out[f"mass_{kind}"] = xp.sum(mass * xp.astype(is_kind, c.dtype), axis=-1)
+        out[f"mass_{kind}"] = xp.sum(mass * xp.astype(is_kind, mass.dtype), axis=-1)
     for kind, is_kind in (*kinds.items(), ("empty", size == 0)):
-        out[f"cells_{kind}"] = xp.sum(xp.astype(is_kind, c.dtype), axis=-1)
+        out[f"cells_{kind}"] = xp.sum(xp.astype(is_kind, mass.dtype), axis=-1)
     return out
 
 
@@ -185,7 +233,7 @@ def _align(fitted: Array, truth: Array, model: SoftmaxGaussian) -> tuple[Array, 
         fixed = sum(np.linalg.norm(apart[..., part], axis=-1) for part in (model.a, model.beta, model.variance))
         gates = target[None, :, model.gate] - atoms[:, None, model.gate]
         # pairing and shift in turn, from the shift that makes any two gates equal
-        for shift in gates.reshape(-1, 1 + model.d):
+        for shift in gates.reshape(-1, gates.shape[-1]):
             for _ in range(20):
                 i, j = linear_sum_assignment(fixed + np.linalg.norm(gates - shift, axis=-1))
                 before, shift = shift, gates[i, j].mean(axis=0)

@@ -18,9 +18,11 @@ from moestat.arrays import to_numpy
 from moestat.doors import as_float64, takes_float64
 from moestat.losses import function, voronoi
 from moestat.losses.divergences import expected_hellinger
-from moestat.losses.measures import competition_losses, softmax_losses
+from moestat.losses.measures import competition_losses, gaussian_gate_losses, softmax_losses
 from moestat.losses.regression import regression_losses
 from moestat.models.competition import Competition
+from moestat.models.gates import unpack_symmetric
+from moestat.models.gaussian_gate import GaussianGate
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
@@ -32,7 +34,7 @@ def rescore(
     truth: Any,
     *,
     n: Sequence[float] | np.ndarray,
-    model: SoftmaxGaussian | Competition | Model,
+    model: SoftmaxGaussian | GaussianGate | Competition | Model,
     x: Any = None,
 ) -> xr.Dataset:
     """Return the losses of fitted parameters, ready for :func:`moestat.rates.fit`.
@@ -52,11 +54,12 @@ def rescore(
     Returns
     -------
     xarray.Dataset
-        Dimensions n and replicate. For Gaussian models all of :func:`moestat.losses.measures.softmax_losses` or
+        Dimensions n and replicate. For Gaussian models all of :func:`moestat.losses.measures.softmax_losses`,
+        :func:`~moestat.losses.measures.gaussian_gate_losses` or
         :func:`~moestat.losses.measures.competition_losses`; for regression models those of
         :func:`moestat.losses.regression.regression_losses` and the blocks of :func:`moestat.losses.voronoi.blocks`,
         NaN where there is no cell of their kind. ``usable`` says which fits could be scored: the others (numbers that
-        are not finite, variances that are not positive) are NaN in every loss.
+        are not finite, variances, weights or covariances that are not positive) are NaN in every loss.
 
     Examples
     --------
@@ -91,19 +94,27 @@ def rescore(
 
 @takes_float64("fitted", "truth", "x")
 def score(
-    fitted: np.ndarray, truth: np.ndarray, model: SoftmaxGaussian | Competition | Model, *, x: Any = None
+    fitted: np.ndarray, truth: np.ndarray, model: SoftmaxGaussian | GaussianGate | Competition | Model, *, x: Any = None
 ) -> dict[str, np.ndarray]:
     """Return the losses of parameters (..., N, P) as arrays (...); otherwise as :func:`rescore`."""
     usable = np.all(np.isfinite(fitted), axis=(-2, -1))
     gaussian = not isinstance(model, Model)
     if gaussian:
         usable &= np.all(np.where(np.isfinite(fitted[..., -1]), fitted[..., -1], 0.0) > 0, axis=-1)
+    if isinstance(model, GaussianGate):
+        known = np.where(usable[..., None, None], fitted, 0.0)
+        least = np.linalg.eigvalsh(unpack_symmetric(known[..., model.spread], model.d))[..., 0]
+        usable &= np.all((least > 0) & (known[..., 0] > 0), axis=-1)
     if not usable.any():
-        raise ValueError("parameters holds no usable fit: all have numbers that are not finite or variances <= 0")
+        raise ValueError(
+            "parameters holds no usable fit: all have numbers that are not finite, or variances or weights <= 0"
+        )
     good = fitted[usable]
     losses: dict[str, np.ndarray]
     if isinstance(model, SoftmaxGaussian):
         losses = softmax_losses(good, truth, model)
+    elif isinstance(model, GaussianGate):
+        losses = gaussian_gate_losses(good, truth, model)
     elif isinstance(model, Competition):
         losses = competition_losses(good, truth, model)
     else:
@@ -116,7 +127,8 @@ def score(
             raise ValueError("x must hold at least one point, and only finite numbers")
         if isinstance(model, Model):
             measures = truth if truth.ndim == 3 else truth[None]
-            losses["rmse"] = np.min([function.rmse(model, good, model.predict(g, x), x) for g in measures], axis=0)
+            values = np.stack([model.predict(g, x) for g in measures])
+            losses["rmse"] = function.rmse(model, good, values, x).min(axis=0)
         else:
             losses["hellinger"], losses["hellinger_squared"] = expected_hellinger(model, good, truth, x)
     for name in losses:

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
+from scipy.special import stdtrit
 
 LEAST = 3  #: A verdict needs as many replicates.
 
@@ -72,7 +73,7 @@ def power(
     replicates = np.arange(2, most + 1)
     factor = _factor(replicates, level)
     if assurance is not None:
-        factor = factor * np.sqrt(stats.chi2.ppf(assurance, replicates - 1) / (replicates - 1))
+        factor = factor * np.sqrt(scipy.stats.chi2.ppf(assurance, replicates - 1) / (replicates - 1))
     designs = []
     for count in sizes:
         widths = factor * _slope_sd(log_sd, low, high, count)
@@ -174,13 +175,13 @@ def _decided(margin: float, sd: float, replicates: int, level: float) -> float:
     """Return the probability that the interval of replicates with this standard deviation excludes the edge."""
     if sd == 0:
         return 1.0
-    bound = stats.t.ppf(0.5 + level / 2, replicates - 1)
-    return float(stats.nct.sf(bound, replicates - 1, margin * math.sqrt(replicates) / sd))
+    bound = stdtrit(replicates - 1, 0.5 + level / 2)
+    return float(scipy.stats.nct.sf(bound, replicates - 1, margin * math.sqrt(replicates) / sd))
 
 
 def _factor(replicates: Any, level: float) -> Any:
     """Return the half-width of the interval over so many replicates, in standard deviations of one."""
-    return stats.t.ppf(0.5 + level / 2, replicates - 1) / np.sqrt(replicates)
+    return stdtrit(replicates - 1, 0.5 + level / 2) / np.sqrt(replicates)
 
 
 def _check(log_sd: float, low: float, high: float, sizes: Sequence[int], level: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit  # the quantile of Student's t; scipy.stats takes half a second to import
 
 from moestat import streams
 from moestat.doors import takes_float64
@@ -77,7 +77,7 @@ def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray,
     if count == 1:
         return mean, nothing, nothing, nothing
     se = np.std(samples, axis=-1, ddof=1) / np.sqrt(count)
-    half = stats.t.ppf(0.5 + level / 2, count - 1) * se
+    half = stdtrit(count - 1, 0.5 + level / 2) * se
     return mean, se, mean - half, mean + half
 
 
@@ -92,8 +92,6 @@ def over_replicates(samples: np.ndarray, level: float) -> Estimate:
 
 def of_log_means(x: np.ndarray, losses: np.ndarray, level: float) -> tuple[Estimate, Estimate]:
     """Return the OLS and the WLS slope of the log mean of losses (S, R) at log sizes x (S,)."""
-    from statsmodels.regression.linear_model import OLS, WLS  # a slow import, needed here alone
-
     size, count = losses.shape
     if size < 2 or count == 0:
         return NOTHING, NOTHING
@@ -101,23 +99,32 @@ def of_log_means(x: np.ndarray, losses: np.ndarray, level: float) -> tuple[Estim
     unit = np.frexp(np.max(losses, axis=1))[1]
     relative = np.ldexp(losses, -unit[:, None])
     means = np.ldexp(np.mean(relative, axis=1), unit)
-    design = np.stack([np.ones(size), x], axis=1)
-    line = OLS(np.log(means), design).fit()
-    slope = float(line.params[1])
-    if size < 3:
-        ols = Estimate(slope, np.nan, np.nan)
-    else:
-        low, high = (float(v) for v in line.conf_int(1 - level)[1])
-        ols = Estimate(slope, low, high, se=float(line.bse[1]))
+    design, logs = np.stack([np.ones(size), x], axis=1), np.log(means)
+    slope, variance, rest = _line(design, logs)
+    ols = Estimate(slope, np.nan, np.nan)
+    if size > 2:
+        ols = _around(slope, variance * (float(rest @ rest) / (size - 2)), level, size - 2)
     if count < 2:
         return ols, NOTHING
     se = np.std(relative, axis=1, ddof=1) / np.sqrt(count) / np.mean(relative, axis=1)
     if not np.all(se > 0):
         return ols, NOTHING
-    weighted = WLS(np.log(means), design, weights=se**-2.0).fit(cov_type="fixed scale")
-    value, error = float(weighted.params[1]), float(weighted.bse[1])
-    half = float(stats.t.ppf(0.5 + level / 2, count - 1)) * error
-    return ols, Estimate(value, value - half, value + half, se=error)
+    root = np.sqrt(se**-2.0)  # of the weights
+    slope, variance, _ = _line(design * root[:, None], logs * root)
+    return ols, _around(slope, variance, level, count - 1)
+
+
+def _line(design: np.ndarray, values: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Return the slope of a least-squares line, its variance where that of the values is 1, and the residuals."""
+    inverse = np.linalg.pinv(design)
+    line = inverse @ values
+    return float(line[1]), float((inverse @ inverse.T)[1, 1]), values - design @ line
+
+
+def _around(slope: float, variance: float, level: float, freedom: int) -> Estimate:
+    se = float(np.sqrt(variance))
+    half = float(stdtrit(freedom, 0.5 + level / 2)) * se
+    return Estimate(slope, slope - half, slope + half, se=se)
 
 
 def bootstrap(x: np.ndarray, losses: np.ndarray, level: float, draws: int, seed: int) -> tuple[float, float]:

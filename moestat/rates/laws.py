@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from moestat import streams
 from moestat.arrays import to_numpy
@@ -114,7 +114,7 @@ def _p_value(own: np.ndarray, other: np.ndarray, logs: np.ndarray) -> float:
     along = (extra / np.sqrt(extra @ extra)) @ logs
     if along.size < 2 or np.std(along) == 0:
         return np.nan
-    return float(stats.ttest_1samp(along, 0.0).pvalue)
+    return float(scipy.stats.ttest_1samp(along, 0.0).pvalue)
 
 
 def _residual(u: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -12,16 +12,18 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
-import xarray as xr
 
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
 from moestat.rates import bends
 from moestat.rates.estimate import Estimate, bootstrap, mean_interval, of_log_means, over_replicates, replicate_slopes
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 DECADE = 10.0
 MIN_SIZES = 4
@@ -193,6 +195,8 @@ def fit(
     >>> f.trusted, bool(f.low < -0.5 < f.high)
     (True, True)
     """
+    import xarray as xr
+
     refuse_other(values, over, "rates.fit")
     if not isinstance(values, xr.DataArray):
         losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
@@ -306,6 +310,8 @@ def arranged(values: xr.DataArray, over: Any, replicate: Hashable) -> xr.DataArr
 
 def refuse_other(values: Any, over: Any, call: str) -> None:
     """Refuse what is no loss, by a TypeError that says what is taken, and what was given."""
+    import xarray as xr
+
     if isinstance(values, xr.DataArray):
         return
     takes = f"{call} takes one loss: {TAKES.format(call=call)}"
