@@ -46,27 +46,26 @@ def data(kind: str, d: int, n_true: int, n: int, number: int) -> tuple[Model, np
     )
 
 
+def told(model: Model, truth: np.ndarray) -> np.ndarray:
+    """Return the truth with one atom split, each in turn, (K, N, P): both searches are told it."""
+    return np.stack([truths.split(model, np.roll(truth, -k, axis=0), len(truth) + 1) for k in range(len(truth))])
+
+
 def settled(kind: str, d: int, n_true: int, n: int, number: int, which: int, budget: int) -> np.ndarray:
     """Search once; the trace (T, 2) of evaluations and the lowest loss."""
-    model, _, x, y = data(kind, d, n_true, n, number)
-    rng = streams.generator(4711, streams.key(kind=kind, d=d, n_true=n_true, n=n, search=which), number, "search")
-    return search(model, x[None], y[None], n_true + 1, streams=[rng], budget=budget, noise_variance=NOISE)[0].trace
+    model, truth, x, y = data(kind, d, n_true, n, number)
+    key = streams.key(kind=kind, d=d, n_true=n_true, n=n, search=which)
+    of = dict(streams=[streams.generator(4711, key, number, "search")], known=told(model, truth))
+    return search(model, x[None], y[None], n_true + 1, budget=budget, noise_variance=NOISE, **of)[0].trace
 
 
 def by_global_search(kind: str, d: int, n_true: int, n: int, number: int, which: int, budget: int) -> np.ndarray:
-    """The same by the search of the records, which knows the truth; three of its usual ones are 8000 steps at d = 4."""
+    """The same by the search of the records; three of its usual ones are about 8000 steps at d = 4."""
     model, truth, x, y = data(kind, d, n_true, n, number)
-    key = streams.key(kind=kind, d=d, n_true=n_true, n=n, search=which)
-    orders = [np.roll(np.arange(n_true), k) for k in range(n_true)]
-    known = np.stack([truths.split(model, truth[order], n_true + 1) for order in orders])
+    key, known = streams.key(kind=kind, d=d, n_true=n_true, n=n, search=which), told(model, truth)
+    of = dict(local=known[:1], known=known, budget=Budget().times(3 * budget / 8000))
     found = global_search(
-        model,
-        x,
-        y,
-        local=known[:1],
-        known=known,
-        budget=Budget().times(3 * budget / 8000),
-        stream=lambda purpose: streams.generator(4711, key, number, f"global: {purpose}"),
+        model, x, y, stream=lambda purpose: streams.generator(4711, key, number, f"global: {purpose}"), **of
     )
     return np.array([[found.steps, found.fit.loss[0]]])
 

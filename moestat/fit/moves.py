@@ -1,6 +1,6 @@
-"""Starts made of end points of earlier fits: atoms replaced, one halved, some taken from another end point.
+"""Starts made of end points of earlier fits: an atom halved in the place of another, atoms of another end point.
 
-Every function takes atoms (N, P), returns others, and draws from the generator it is given.
+Both take atoms (N, P), N at least 2, return others, and draw from the generator that they are given.
 """
 
 from __future__ import annotations
@@ -8,17 +8,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from moestat.models import experts, gates, truths
+from moestat.models import experts, gates
 from moestat.models.regression import Model
 
 HALVES = (0.3, 1.0)  #: Standard deviations per coordinate of how far the halves of an atom are moved, either way.
-
-
-def replaced(model: Model, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Replace an atom by one of the law of truths."""
-    out = theta.copy()
-    out[rng.integers(len(theta))] = truths.ground_truth(model, 1, "dense", rng)[0]
-    return out
 
 
 def halved(model: Model, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:

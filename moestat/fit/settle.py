@@ -1,17 +1,16 @@
-r"""The least-squares argmin by two searches that share nothing but the data, and whether they agree.
+"""The least-squares argmin by two searches that draw everything apart, and whether they agree.
 
-One search says little about what it has missed. Two that draw everything apart and end at the same residual sum of
-squares have met one minimum, or two that no theorem tells apart: those of sigmoid-attention hold for every point
-within v log n of the least residual sum of squares (v: noise variance; :mod:`moestat.fit.end_points`). Within that
-width a data set is *settled*; within 0.1 v the two are the *same minimum*. Two searches can agree above the minimum all
-the same: a longer one may tell.
+If both end at the same residual sum of squares they have met one minimum, or two that no theorem tells apart: those of
+sigmoid-attention hold for every point within v log n of the least residual sum of squares (v: noise variance;
+:mod:`moestat.fit.end_points`). Within that width a data set is *settled*; within 0.1 v the two are the *same minimum*.
+Two searches can agree above the minimum all the same: a longer one may tell.
 
 A search counts Newton evaluations, and spends them in rounds of starts:
 
-1. The first are drawn from the law of truths; nothing is told of the truth itself. Later ones are made of end points of
-   the search itself: without an atom, and with one of those of many that promise most
-   (:func:`moestat.fit.search_starts.screen`); with one atom halved in the place of another; with some atoms of another
-   end point (:mod:`moestat.fit.moves`).
+1. The first are drawn from the law of truths; where points are told (``known``), as many lie around these. Later ones
+   are end points of the search itself without an atom, and with one of many that promises most
+   (:func:`moestat.fit.search_starts.screen`), with an atom halved in the place of another, or with atoms of another end
+   point (:mod:`moestat.fit.moves`).
 2. An end point is chosen for it by its residual sum of squares, to which each earlier choice adds ``VISIT`` v: so a
    neighbourhood that gives nothing is left, and taken up again when those above it have given nothing either.
 3. The starts of a round are raced in heats of a few steps. After each the lower ones go on, without those that head
@@ -19,8 +18,7 @@ A search counts Newton evaluations, and spends them in rounds of starts:
    from, and would win every race.
 4. Those that are left are fitted to the end.
 
-Rounds are small, since the next one knows the end points of the last. All searches of all data sets advance together,
-so that batches are full; no number depends on what is searched together.
+All searches of all data sets advance together, in full batches; no number depends on what is searched together.
 """
 
 from __future__ import annotations
@@ -40,7 +38,8 @@ from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, least_squares
 from moestat.models import truths
 from moestat.models.regression import Model
-from moestat.sentences import counted
+
+Streams = Sequence[np.random.Generator]
 
 SAME = 0.1  #: Two end points whose residual sums of squares differ by at most so many noise variances are one minimum.
 FIRST, ROUND = 16, 12  #: Starts of the first and of each later round.
@@ -48,8 +47,7 @@ HEATS = ((12, 0.4), (28, 0.4))  #: Newton steps of every heat of a round, and th
 SCREENS, SCREENED, PLACED = 2, 64, 3  #: Screens of a round, candidates of each, and how many of these become starts.
 FIXED, EACH = 5.0, 6.0
 """What a screen costs by its processor time: evaluations, and those for each candidate by its columns a parameter."""
-VISIT = 0.3
-KEPT = 60  #: So many of the lowest end points are chosen from.
+VISIT, KEPT = 0.3, 60  #: What a choice of an end point adds; so many of the lowest are chosen from.
 PARTNERS = 12  #: Atoms are taken from one of so many of the lowest end points.
 TWINS = (5.0, 3.0)
 """Two starts head for one end point if the squared difference of their functions, summed over the data, is at most so
@@ -88,16 +86,17 @@ class Settled:
     same_minimum: np.ndarray  #: (D,) bool, whether by at most ``SAME``.
 
 
-@takes_float64("x", "y", finite=True)
+@takes_float64("x", "y", "known", finite=True)
 def settle(
     model: Model,
     x: Array,
     y: Array,
     atoms: int,
     *,
-    streams: tuple[Sequence[np.random.Generator], Sequence[np.random.Generator]],
+    streams: tuple[Streams, Streams],
     budget: int,
     noise_variance: float,
+    known: np.ndarray | None = None,
     box: float = 5.0,
     precision: Precision = "mixed",
 ) -> Settled:
@@ -111,37 +110,40 @@ def settle(
     budget : int
         Newton evaluations of each search of each data set: steps tried. A round that has begun is finished, which may
         take up to 2500 more.
-    noise_variance : float
-        The unit of differences of residual sums of squares, above 0.
+    noise_variance : float, above 0
+    known : array (K, atoms, P), optional
+        Points around which half of the first starts lie: forms of a known truth, say.
     """
-    problem, count, n = _Problem(model, x, y, atoms, noise_variance, box, precision), *x.shape[:2]
-    found = _searched(problem, streams, budget)
+    problem = _Problem(model, x, y, atoms, noise_variance, box, precision)
+    count, n = x.shape[:2]
+    found = _searched(problem, streams, budget, known)
     first, second = found[:count], found[count:]
     rss = 2.0 * n * np.array([[one.loss[0] for one in own] for own in (first, second)])
     apart = np.abs(rss[0] - rss[1]) / noise_variance
     return Settled(first, second, rss, apart, apart <= np.log(n), apart <= SAME)
 
 
-@takes_float64("x", "y", finite=True)
+@takes_float64("x", "y", "known", finite=True)
 def search(
     model: Model,
     x: Array,
     y: Array,
     atoms: int,
     *,
-    streams: Sequence[np.random.Generator],
+    streams: Streams,
     budget: int,
     noise_variance: float,
+    known: np.ndarray | None = None,
     box: float = 5.0,
     precision: Precision = "mixed",
 ) -> list[Found]:
     """Search each of D data sets once; the arguments are those of :func:`settle`, with one generator a data set."""
-    return _searched(_Problem(model, x, y, atoms, noise_variance, box, precision), [streams], budget)
+    return _searched(_Problem(model, x, y, atoms, noise_variance, box, precision), [streams], budget, known)
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """What all searches share: the data, which nothing is learnt from but through fits, and how fits are made."""
+    """What all searches share: the data, and how fits are made."""
 
     model: Model
     x: Array
@@ -153,30 +155,28 @@ class _Problem:
 
     def fit(self, theta: np.ndarray, data: np.ndarray, **options: Any) -> Fit:
         """Fit each of M starts (M, N, P) to its data set (M,), so many at once as there is memory for."""
-        xp = namespace(self.x, self.y)
-        n, d = self.x.shape[1:]
+        xp, (n, d) = namespace(self.x, self.y), self.x.shape[1:]
         size = max(1, (GPU_BYTES if array_api_compat.is_cupy_array(self.x) else BYTES) // (8 * n * (d + 1)))
         parts = []
         for first in range(0, len(theta), size):
             own = slice(first, first + size)
             x, y = (xp.take(part, xp.asarray(data[own]), axis=0) for part in (self.x, self.y))
-            starts = xp.asarray(theta[own])[:, None, ...]
             of = dict(box=self.box, precision=self.precision) | options
-            parts.append(least_squares(self.model, x, y, starts, **of))
+            parts.append(least_squares(self.model, x, y, xp.asarray(theta[own])[:, None, ...], **of))
         return Fit(**{name: np.concatenate([to_numpy(getattr(p, name)) for p in parts]) for name in vars(parts[0])})
 
     def marks(self, theta: np.ndarray, data: int) -> np.ndarray:
         """Return functions of atoms (M, N, P), whose mean squared differences are in noise variances over the data."""
         xp, n = namespace(self.x), self.x.shape[1]
-        values = to_numpy(self.model.predict(xp.asarray(theta), self.x[data, : min(ROWS, n), :]))
-        return np.asarray(values) * np.sqrt(n / self.noise_variance)
+        values: np.ndarray = to_numpy(self.model.predict(xp.asarray(theta), self.x[data, : min(ROWS, n), :]))
+        return values * float(np.sqrt(n / self.noise_variance))
 
 
 class _Line:
     """One search of one data set: the end points so far, how often each was chosen, what was spent."""
 
-    def __init__(self, problem: _Problem, data: int, rng: np.random.Generator) -> None:
-        self.problem, self.data, self.rng = problem, data, rng
+    def __init__(self, problem: _Problem, data: int, rng: np.random.Generator, known: np.ndarray) -> None:
+        self.problem, self.data, self.rng, self.known = problem, data, rng, known
         self.few = to_numpy(problem.x[data, : min(FEW, problem.x.shape[1]), :])
         self.ends = np.empty((0, problem.atoms, problem.model.atom_size))
         self.loss, self.chosen = np.empty(0), np.empty(0)
@@ -198,19 +198,19 @@ class _Line:
         model, box, rng = self.problem.model, self.problem.box, self.rng
         if not len(self.loss):
             law = [truths.ground_truth(model, self.problem.atoms, "dense", rng) for _ in range(FIRST)]
-            return np.clip(np.stack(law), -box, box)
-        if self.problem.atoms == 1:
-            made = [moves.replaced(model, self.ends[k], rng) for k in self.parents(ROUND)]
-        else:
-            made = [start for k in self.parents(SCREENS) for start in self.screened(self.ends[k])]
-            for turn, k in enumerate(self.parents(ROUND - len(made))):
-                if turn % 3 < 2 or len(self.loss) == 1:
-                    made.append(moves.halved(model, self.ends[k], rng))
-                else:
-                    partner = int(rng.integers(min(PARTNERS, len(self.loss)) - 1))
-                    other = self.ends[partner + (partner >= k)]
-                    made.append(moves.crossed(model, self.few, self.ends[k], other, rng))
-        return np.clip(np.stack(made), -box, box)
+            near = search_starts.near(self.known, FIRST if len(self.known) else 0, lambda purpose: rng, box=box)
+            first: np.ndarray = np.concatenate([near, np.clip(np.stack(law), -box, box)])
+            return first
+        made = [start for k in self.parents(SCREENS) for start in self.screened(self.ends[k])]
+        for turn, k in enumerate(self.parents(ROUND - len(made))):
+            if turn % 3 < 2 or len(self.loss) == 1:
+                made.append(moves.halved(model, self.ends[k], rng))
+            else:
+                partner = int(rng.integers(min(PARTNERS, len(self.loss)) - 1))
+                other = self.ends[partner + (partner >= k)]
+                made.append(moves.crossed(model, self.few, self.ends[k], other, rng))
+        inside: np.ndarray = np.clip(np.stack(made), -box, box)
+        return inside
 
     def screened(self, theta: np.ndarray) -> list[np.ndarray]:
         """Return starts with one atom replaced by those of ``SCREENED`` random ones that promise most."""
@@ -243,15 +243,20 @@ class _Line:
         self.trace.append((self.spent, float(self.loss[0]) if len(order) else np.inf))
 
 
-def _searched(problem: _Problem, streams: Sequence[Sequence[np.random.Generator]], budget: int) -> list[Found]:
+def _searched(problem: _Problem, streams: Sequence[Streams], budget: int, known: np.ndarray | None) -> list[Found]:
     """Search every data set once with its generator of each sequence; results in that order."""
-    check_settings(1, atoms=problem.atoms, budget=budget)
+    check_settings(1, budget=budget)
+    check_settings(2, atoms=problem.atoms)
     if not problem.noise_variance > 0:
         raise ValueError(f"noise_variance is {problem.noise_variance}; it is the unit of a search, and must be above 0")
     count = problem.x.shape[0]
     if wrong := [len(own) for own in streams if len(own) != count]:
-        raise ValueError(f"streams has {wrong[0]} generators for {counted(count, 'data set')}; each needs its own")
-    lines = [_Line(problem, k, rng) for own in streams for k, rng in enumerate(own)]
+        raise ValueError(f"streams has {wrong[0]} generators; each of {count} data sets needs its own")
+    shape = (problem.atoms, problem.model.atom_size)
+    told = np.empty((0, *shape)) if known is None else known
+    if told.shape[1:] != shape:
+        raise ValueError(f"known has shape {told.shape}; it must be (K, {shape[0]}, {shape[1]})")
+    lines = [_Line(problem, k, rng, told) for own in streams for k, rng in enumerate(own)]
     while active := [line for line in lines if line.spent < budget]:
         _round(problem, active)
     return [_found(line) for line in lines]
@@ -270,7 +275,7 @@ def _round(problem: _Problem, lines: list[_Line]) -> None:
         return found
 
     for (steps, share), twins in zip(HEATS, TWINS, strict=True):
-        if not len(theta):  # all of them were on their way to known end points
+        if not len(theta):
             break
         raced = fit(max_iterations=steps, **early)
         kept = []

@@ -1,11 +1,11 @@
 """The argmin of least squares, where two searches agree (sigmoid-attention, Theorems 1 and 3, section 5.1).
 
-The theorems are on the argmin, which has many local minima beside it. Each data set is searched twice, by two searches
-that share nothing but the data. It is *settled* if both end within v log n of each other in the residual sum of squares
-(v: noise variance), the width in which the theorems hold for every approximate minimiser. On a data set that is not,
-a claim is judged three times, by the local fit, by the search and by a search ten times as long, and is decided only
-if all three decide it alike. Two searches may agree above the minimum; that is what ten times the search looks for,
-and why the share of settled data sets is shown.
+The theorems are on the argmin, which has many local minima beside it. Each data set is searched twice, from starts
+around the target and at random, and all random numbers are apart. It is *settled* if both end within v log n of each
+other in the residual sum of squares (v: noise variance), the width in which the theorems hold for every approximate
+minimiser. On a data set that is not, a claim is judged three times, by the local fit, by the search and by a search ten
+times as long, and is decided only if all three decide it alike. Two searches may agree above the minimum, so that
+settled is no proof.
 
 The claims are the six of sigmoid_vs_softmax and sigmoid_regimes that stay inconclusive where a search has not come back
 to its best point in 95 % of the data sets. Near-minimisers are the end points of the searches within v log n of the
@@ -26,8 +26,8 @@ study = Study(
     "The argmin of least squares, where two searches agree",
     paper="sigmoid-attention",
     source="SA Thms 1 and 3, §5.1, Fig. 1",
-    question="The theorems are on the global minimiser of least squares. On data sets where two independent searches "
-    "end within v log n of each other, does it converge at their rates, and faster with the sigmoid gate?",
+    question="The theorems are on the global minimiser of least squares. On data sets where two searches apart end "
+    "within v log n of each other, does it converge at their rates, and faster with the sigmoid gate?",
     experiment="settled_argmin",
     seed=20261127,
     settings=dict(d=8, n_true=8, n_fitted=9, truth_gate="softmax", regime="dense", noise_variance=0.01, box=5.0)
@@ -108,6 +108,6 @@ study.figure(
             ("data from a softmax truth", "s*", "L3_local", "L3 of the local fit"),
         ]
     ],
-    caption="Losses of the lower of two minimisers, and of the local fit to the same data. Geometric means over truths, "
-    "95 % t-intervals.",
+    caption="Losses of the lower of two minimisers, and of the local fit to the same data. Geometric means over "
+    "truths, 95 % t-intervals.",
 )

@@ -82,7 +82,11 @@ def test_what_cannot_be_searched_is_refused():
         search(EASY, x, y, 2, streams=streams(1, 1), budget=1, noise_variance=0.0)
     with pytest.raises(ValueError, match="budget"):
         search(EASY, x, y, 2, streams=streams(1, 1), budget=0, noise_variance=NOISE)
-    with pytest.raises(ValueError, match="2 generators for 1 data set"):
+    with pytest.raises(ValueError, match="atoms"):
+        search(EASY, x, y, 1, streams=streams(1, 1), budget=1, noise_variance=NOISE)
+    with pytest.raises(ValueError, match="known has shape"):
+        search(EASY, x, y, 2, streams=streams(1, 1), budget=1, noise_variance=NOISE, known=np.zeros((1, 3, 5)))
+    with pytest.raises(ValueError, match="2 generators; each of 1 data sets"):
         search(EASY, x, y, 2, streams=streams(2, 1), budget=1, noise_variance=NOISE)
     with pytest.raises(ValueError, match="x holds numbers that are not finite"):
         search(EASY, x * np.nan, y, 2, streams=streams(1, 1), budget=1, noise_variance=NOISE)
@@ -97,12 +101,6 @@ def test_halves_that_are_not_moved_are_their_atom(gate, expert, monkeypatch):
     halves = model.predict(moves.halved(model, theta, rng), x)
     singles = [model.predict(theta[k : k + 1], x) for k in range(2)]
     assert min(np.abs(halves - single).max() for single in singles) < 1e-12
-
-
-def test_a_replaced_measure_keeps_the_other_atoms():
-    model, rng = Model("sigmoid", "full", "linear", 2), np.random.default_rng(3)
-    theta = rng.standard_normal((4, model.atom_size))
-    assert np.sum(np.all(moves.replaced(model, theta, rng) == theta, axis=1)) == 3
 
 
 @pytest.mark.parametrize("gate", ["softmax", "sigmoid"])

@@ -1,4 +1,4 @@
-"""The argmin of least squares, by two searches that share nothing but the data (sigmoid-attention, section 5.1).
+"""The argmin of least squares, by two searches that draw everything apart (sigmoid-attention, section 5.1).
 
 Per data set a local fit, two searches of equal length, and, where these end further apart than v log n in the residual
 sum of squares (v: noise variance), a third with ten times the evaluations. Truths, data and targets are those of the
@@ -28,7 +28,6 @@ VERSION = 1
 DEVICES = ("cpu", "cuda")
 LOSSES = ("L1", "L3", "quotient", "rmse")
 TIMES = 10  #: So many times the evaluations of one search has the third one.
-
 
 
 class Settings(regression_problem.Settings):
@@ -77,7 +76,7 @@ def _of_one_truth(batch: regression.Batch, settings: Settings, device: Device) -
     how: dict[str, Any] = dict(box=settings.box, precision=settings.precision)
     local = least_squares(model, x, y, starts, max_iterations=settings.max_iterations, **how)
     streams = [[batch.stream(r, f"settle {name}") for r in batch.replicates] for name in ("first", "second", "third")]
-    of: dict[str, Any] = dict(noise_variance=v, **how)
+    of: dict[str, Any] = dict(noise_variance=v, known=batch.target.minimisers, **how)
     both = settle(model, x, y, size, streams=(streams[0], streams[1]), budget=settings.evaluations, **of)
     near_truth = 2.0 * n * to_numpy(local.loss) / v
     lowest = both.rss.min(axis=0) / v

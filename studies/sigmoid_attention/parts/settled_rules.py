@@ -1,8 +1,8 @@
 """Rates of the argmin: as they are where two searches agree, elsewhere by what more searching leaves unchanged.
 
-A data set is *settled* if two searches that share nothing but the data end within v log n of each other in the residual
-sum of squares (v: noise variance). In that width the theorems hold for every approximate minimiser, so which of the two
-is taken does not matter to them. Two searches may agree above the minimum: that they do not is no theorem.
+A data set is *settled* if two searches that draw everything apart end within v log n of each other in the residual sum
+of squares (v: noise variance). In that width the theorems hold for every approximate minimiser, so which of the two is
+taken does not matter to them. Two searches may still agree above the minimum.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def slope_by_settled(ds: xr.Dataset, claim: Claim) -> Estimate:
     arms = [arm for arm in (claim.arm, claim.versus) if arm]
     own = [variable(ds, "settled", {"arm": arm, **claim.at}) for arm in arms]
     if claim.window is not None:
-        own = [known.where((known[claim.over] >= claim.window[0]) & (known[claim.over] <= claim.window[1])) for known in own]
+        own = [
+            known.where((known[claim.over] >= claim.window[0]) & (known[claim.over] <= claim.window[1]))
+            for known in own
+        ]
     sets, settled = (sum(int(count(known)) for known in own) for count in (_known, _true))
     if sets == settled:
         answer = slope_by_truth(ds, claim)
