@@ -50,8 +50,7 @@ FIXED, EACH = 5.0, 6.0
 VISIT, KEPT = 0.3, 60  #: What a choice of an end point adds; so many of the lowest are chosen from.
 PARTNERS = 12  #: Atoms are taken from one of so many of the lowest end points.
 TWINS = (5.0, 3.0)
-"""Two starts head for one end point if the squared difference of their functions, summed over the data, is at most so
-many noise variances after each heat."""
+"""After each heat starts are of one end point if the squared difference of their functions sums to at most so many v."""
 ROWS = 768  #: The sum is taken over the first so many samples, and scaled up.
 FEW = 256  #: Atoms are matched by what they add to the function at the first so many samples.
 ROUGH = 1e-6  #: Tolerance of all fits but the last one, a hundredth of v or less in the residual sum of squares.
@@ -70,7 +69,7 @@ class Found:
 
     @property
     def evaluations(self) -> float:
-        """Newton evaluations spent."""
+        """Newton evaluations."""
         return float(self.trace[-1, 0])
 
 
@@ -114,9 +113,8 @@ def settle(
     known : array (K, atoms, P), optional
         Points around which half of the first starts lie: forms of a known truth, say.
     """
-    problem = _Problem(model, x, y, atoms, noise_variance, box, precision)
     count, n = x.shape[:2]
-    found = _searched(problem, streams, budget, known)
+    found = _searched(_Problem(model, x, y, atoms, noise_variance, box, precision), streams, budget, known)
     first, second = found[:count], found[count:]
     rss = 2.0 * n * np.array([[one.loss[0] for one in own] for own in (first, second)])
     apart = np.abs(rss[0] - rss[1]) / noise_variance
@@ -293,7 +291,7 @@ def _round(problem: _Problem, lines: list[_Line]) -> None:
 
 
 def _found(line: _Line) -> Found:
-    """Return what a search has found, its lowest end point fitted to the end."""
+    """Fit the lowest end point of a search to the end."""
     last = dict(ladder=LADDER[-1:]) if line.problem.model.expert == "relu" else {}
     fit = line.problem.fit(line.ends[:1], np.array([line.data]), **last)
     ends, loss, trace = line.ends.copy(), line.loss.copy(), np.array(line.trace)
