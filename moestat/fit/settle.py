@@ -50,7 +50,7 @@ FIXED, EACH = 5.0, 6.0
 VISIT, KEPT = 0.3, 60  #: What a choice of an end point adds; so many of the lowest are chosen from.
 PARTNERS = 12  #: Atoms are taken from one of so many of the lowest end points.
 TWINS = (5.0, 3.0)
-"""After each heat starts are of one end point if the squared difference of their functions sums to at most so many v."""
+"""After each heat starts are of one end point if the squared difference of their functions sums to this at most (v)."""
 ROWS = 768  #: The sum is taken over the first so many samples, and scaled up.
 FEW = 256  #: Atoms are matched by what they add to the function at the first so many samples.
 ROUGH = 1e-6  #: Tolerance of all fits but the last one, a hundredth of v or less in the residual sum of squares.
