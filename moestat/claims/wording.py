@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from moestat import own_files
 from moestat.claims.selection import versus
-from moestat.rounding import number
+from moestat.rounding import number, region
 from moestat.study.seal import Written
 from moestat.study.spec import Claim, Scale
 
 if TYPE_CHECKING:
     from moestat.rates import Cases
+    from moestat.rates.verdict import Word
 
-Word = Literal["supported", "no counterexample", "not supported", "refuted", "inconclusive"]
 VERDICTS: tuple[Word, ...] = ("supported", "no counterexample", "not supported", "refuted", "inconclusive")
 AT_SCALE: dict[Scale, str] = {"paper": "", "reduced": " at reduced scale", "stand-in": " on a stand-in"}
 WHEN: tuple[Written, ...] = get_args(Written)
@@ -133,12 +133,7 @@ def against(claim: Claim) -> str:
 
 def rule(claim: Claim) -> str:
     """Return the rule of a claim in words: ``within [-0.61, -0.41]``, ``at most 0``, ``at least 2``."""
-    low, high = claim.region
-    if claim.at_most is not None:
-        return f"at most {number(high)}"
-    if claim.at_least is not None:
-        return f"at least {number(low)}"
-    return f"{'equivalent, ' if claim.equivalent else ''}within [{number(low)}, {number(high)}]"
+    return "equivalent, " * bool(claim.equivalent) + region(claim.region)
 
 
 def in_words(claim: Claim) -> str:
@@ -160,7 +155,8 @@ def in_words(claim: Claim) -> str:
         if claim.window:
             parts.append(f"{claim.over} from {number(claim.window[0])} to {number(claim.window[1])}")
     subject = ", ".join(filter(None, (what, *parts)))
-    return f"Supported where the whole {100 * claim.level:.4g} % interval of the {subject} is {rule(claim)}."
+    text = f"Supported where the whole {100 * claim.level:.4g} % interval of the {subject} is {rule(claim)}"
+    return text + ", and the line does not bend." * (claim.bent == "inconclusive") or text + "."
 
 
 def _purpose(function: str) -> str:

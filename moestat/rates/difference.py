@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -14,9 +14,6 @@ from moestat.doors import as_float64
 from moestat.rates import bends
 from moestat.rates.estimate import Estimate, mean_interval, over_replicates
 from moestat.rates.loglog import RateFit, arranged, fit_array, refuse_other, trust
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ def difference(
         first, second = (
             np.where(np.isfinite(other) & (other > 0), one, np.nan) for one, other in ((first, second), (second, first))
         )
-    one, other = (fit_array(values, sizes, window, level, draws=0) for values in (first, second))
+    one, other = (fit_array(values, sizes, window, level) for values in (first, second))
     slopes = one.slopes, other.slopes
     estimate = over_replicates(slopes[0] - slopes[1], level) if paired else _welch(*slopes, level)
     bend = bends.sentence({"the first line": one.turn, "the second line": other.turn})
