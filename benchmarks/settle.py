@@ -1,14 +1,14 @@
 """How far apart do two searches of the least-squares argmin end, by the evaluations that they spend?
 
-    python benchmarks/settle.py --jobs 2                             # the reported half of the data sets; appends rows
+    python benchmarks/settle.py --jobs 2                             # 40 000 evaluations: an hour; rows are appended
     python benchmarks/settle.py --budget 8000 --method global        # the search of the records, at about equal length
-    python benchmarks/settle.py --problem 8 8 10000 --sets 3 4       # the paper's problem: a quarter of an hour
+    python benchmarks/settle.py --problem 3 3 1500                   # a smaller problem; or 8 8 10000
     python benchmarks/settle.py --summary                            # what results/settle.csv says
 
-A softmax truth is fitted by either gate with one atom too many; noise variance 0.01. The moves and numbers of
-``moestat.fit.settle`` were chosen on data sets 0 to 3; 4 and up are reported. One run serves
-every smaller budget: a row holds the lowest residual sum of squares at each budget of a list, in noise variances.
-What is there is not computed again.
+A softmax truth is fitted by either gate with one atom too many; noise variance 0.01; all searches are told the truth.
+The moves and numbers of ``moestat.fit.settle`` were chosen on data sets 0 to 3; others are reported. A row holds the
+lowest residual sum of squares in noise variances at each budget up to its own: a search with a smaller budget is the
+beginning of one with a larger. What is there is not computed again.
 """
 
 import argparse

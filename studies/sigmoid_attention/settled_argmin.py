@@ -46,12 +46,12 @@ study.preset(
     "d = 4, four true experts, ten truths, three sizes.",
     **dict(expected="estimated at an hour on 2 idle cores", scale="reduced", replicates=10, block=1),
     grid=dict(n=[1000, 3162, 10_000]),
-    settings=dict(SMALL, d=4, n_true=4, n_fitted=5, evaluations=6000),
+    settings=dict(SMALL, d=4, n_true=4, n_fitted=5, evaluations=5000),
 )
 study.preset(
     "paper",
     "The paper's problem from 1e4 samples on, ten truths: for a GPU.",
-    **dict(expected="estimated at a day on one GPU", replicates=10, block=1),
+    **dict(expected="estimated at two days on one GPU (H100)", replicates=10, block=1),
     settings=dict(evaluations=20_000),
 )
 
