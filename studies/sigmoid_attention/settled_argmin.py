@@ -32,20 +32,22 @@ study = Study(
     seed=20261127,
     settings=dict(d=8, n_true=8, n_fitted=9, truth_gate="softmax", regime="dense", noise_variance=0.01, box=5.0)
     | dict(start_radius=0.05, truths=10),
-    grid=dict(n=[10_000, 31_623, 100_000]),
+    grid=dict(n=[10_000, 21_544, 46_416, 100_000]),
     summaries=["settled", "same_minimum", "apart", "gain", "tenfold_gain"],
 )
 study.preset(
     "quick",
     "d = 2, three true experts, three truths, short searches: shows that everything runs, and decides little.",
-    **dict(expected="about a minute on 2 cores", scale="reduced", replicates=3, block=1, grid=dict(n=[200, 400, 800])),
+    **dict(
+        expected="about a minute on 2 cores", scale="reduced", replicates=3, block=1, grid=dict(n=[100, 215, 464, 1000])
+    ),
     settings=dict(SMALL, d=2, n_true=3, n_fitted=4, truths=3, evaluations=100),
 )
 study.preset(
     "reduced",
-    "d = 4, four true experts, ten truths, three sizes.",
+    "d = 4, four true experts, ten truths, four sizes.",
     **dict(expected="estimated at an hour on 2 idle cores", scale="reduced", replicates=10, block=1),
-    grid=dict(n=[1000, 3162, 10_000]),
+    grid=dict(n=[1000, 2154, 4642, 10_000]),
     settings=dict(SMALL, d=4, n_true=4, n_fitted=5, evaluations=5000),
 )
 study.preset(
