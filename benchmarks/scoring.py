@@ -1,10 +1,10 @@
 """The losses of fitted mixing measures: CPU time of a measure beside that of one fit, and a plain computation.
 
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/scoring.py        # about 40 CPU seconds
+    python benchmarks/scoring.py        # about 30 CPU seconds
 
 d = 8, nine atoms for eight, fully quadratic score. Measures are truths with an atom split or copied, disturbed by 0.05
-or 0.2 per coordinate; the fit is local, from such a start, to n samples with noise variance 0.01. Times are CPU seconds
-of one thread, the least of ``--turns`` turns of all measures. *Apart*: the largest relative difference of L3 from
+or 0.2 per coordinate; the fit is local, from such a start, to n samples with noise variance 0.01. Times are the
+least of three turns of all measures. *Apart*: the largest relative difference of L3 from
 equation (12), read atom by atom, to the minimiser that it is taken to, and of that minimiser's function from the truth.
 ``MOESTAT_KERNEL`` says what computes the fit (:mod:`moestat.fit.kernel`).
 """
@@ -12,14 +12,12 @@ equation (12), read atom by atom, to the minimiser that it is taken to, and of t
 from __future__ import annotations
 
 import argparse
-import json
-import platform
-import time
+import itertools
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from common import turns, write
 
 from moestat.fit.newton import least_squares
 from moestat.losses.minimisers import L3_infimum, nearest_minimiser
@@ -28,7 +26,6 @@ from moestat.losses.regression import regression_losses
 from moestat.models import truths
 from moestat.models.regression import Model
 
-RESULTS = Path(__file__).parent / "results" / "scoring.json"
 ATOMS = 8
 
 
@@ -61,46 +58,41 @@ def apart(truth: np.ndarray, fitted: np.ndarray, model: Model, x: np.ndarray) ->
     return max(abs(loss / plain(fitted, measure, model) - 1), float(np.max(np.abs(f - true)) / np.max(np.abs(true))))
 
 
-def timed(loss: Callable[..., object], each: list[tuple[np.ndarray, np.ndarray]], model: Model, turns: int) -> float:
+def milliseconds(loss: Callable[..., object], each: list[tuple[np.ndarray, np.ndarray]], model: Model) -> float:
     """Return the CPU milliseconds of a measure; every turn moves the measures a little, so that nothing is known."""
-    times = []
-    for _ in range(turns):
-        moved = [(truth, fitted[None] + 1e-9 * time.process_time()) for truth, fitted in each]
-        start = time.process_time()
-        for truth, fitted in moved:
-            loss(fitted, truth, model)
-        times.append(time.process_time() - start)
-    return 1e3 * min(times) / len(each)
+    shift = itertools.count()
+
+    def all_of_them() -> None:
+        k = next(shift)
+        for truth, fitted in each:
+            loss(fitted[None] + 1e-9 * k, truth, model)
+
+    return 1e3 * turns({"loss": all_of_them})[0]["loss"] / len(each)
+
+
+def row(gate: str, expert: str, n: int, count: int) -> dict[str, object]:
+    model, rng = Model(gate, "full", expert, 8), np.random.default_rng(3)
+    each = measures(model, count, rng)
+    ms = {loss.__name__: milliseconds(loss, each, model) for loss in (L3_infimum, quotient, regression_losses)}
+    truth, start = each[0]
+    x, y = truths.sample(model, truth, n, 0.01, rng)
+    fit = partial(least_squares, model, x[None], y[None], start[None, None], box=5.0)
+    fit()  # compiles
+    fitted, points = 1e3 * turns({"fit": fit})[0]["fit"], rng.uniform(-1, 1, (1000, 8))
+    found = {"L3, ms": ms["L3_infimum"], "all losses, ms": ms["regression_losses"], "a fit, ms": fitted}
+    found |= {"_quotient, ms": ms["quotient"], "all losses in a fit's time": fitted / ms["regression_losses"]}
+    apart_most = max(apart(*one, model, points) for one in each)
+    return {"gate": gate, "experts": expert, **found, "apart": f"{apart_most:.0e}"}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=10_000, help="samples of the fit (default: 10000)")
-    parser.add_argument("--count", type=int, default=12, help="measures (default: 12)")
-    parser.add_argument("--turns", type=int, default=3, help="turns, of which the fastest counts (default: 3)")
-    arguments = parser.parse_args()
-    columns = ("L3, ms", "quotient, ms", "all, ms", "fit, ms", "fit / L3", "fit / all", "apart")
-    print(f"{'gate':9}{'experts':9}" + "".join(f"{name:>14}" for name in columns))
-    rows = []
-    for gate in ("softmax", "sigmoid"):
-        for expert in ("linear", "relu"):
-            model, rng = Model(gate, "full", expert, 8), np.random.default_rng(3)
-            each = measures(model, arguments.count, rng)
-            ms = [timed(loss, each, model, arguments.turns) for loss in (L3_infimum, quotient, regression_losses)]
-            truth, start = each[0]
-            x, y = truths.sample(model, truth, arguments.n, 0.01, rng)
-            fits = []
-            for _ in range(1 + arguments.turns):  # the first one compiles
-                begin = time.process_time()
-                least_squares(model, x[None], y[None], start[None, None], box=5.0)
-                fits.append(1e3 * (time.process_time() - begin))
-            fit, points = min(fits[1:]), rng.uniform(-1, 1, (1000, 8))
-            numbers = [*ms, fit, fit / ms[0], fit / ms[2], max(apart(*one, model, points) for one in each)]
-            rows.append({"gate": gate, "experts": expert, **dict(zip(columns, numbers, strict=True))})
-            print(f"{gate:9}{expert:9}" + "".join(f"{number:14.3g}" for number in numbers), flush=True)
-    RESULTS.write_text(json.dumps({"machine": platform.processor(), "rows": rows}, indent=1) + "\n")
+    parser.add_argument("--count", type=int, default=8, help="measures (default: 8)")
+    asked = parser.parse_args()
+    pairs = [(gate, expert) for gate in ("softmax", "sigmoid") for expert in ("linear", "relu")]
+    write("scoring", [row(*pair, asked.n, asked.count) for pair in pairs])
 
 
 if __name__ == "__main__":
-    with threadpool_limits(1):
-        main()
+    main()
