@@ -6,7 +6,7 @@ import xarray as xr
 from cells import a_claim as claim
 
 from moestat import rates
-from moestat.claims.verdicts import compared
+from moestat.rates.verdict import compared
 from studies.sigmoid_attention.parts.settled_rules import slope_by_settled
 
 N = np.array([100, 300, 1000, 3000])
@@ -29,7 +29,7 @@ def results(*, open_at=(), truths=2, local=-0.5, search=-0.5, tenfold=-0.5) -> x
 def judged(ds: xr.Dataset, **of):
     asked = claim(**{"variable": "L3", "arm": "a", "at_most": -0.4} | of)
     found = slope_by_settled(ds, asked)
-    return found, compared(found, asked)[0]
+    return found, compared(found, asked.region)[0]
 
 
 def test_settled_data_sets_are_taken_as_they_are():
