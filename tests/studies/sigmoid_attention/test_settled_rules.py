@@ -35,7 +35,7 @@ def judged(ds: xr.Dataset, **of):
 def test_settled_data_sets_are_taken_as_they_are():
     ds = results(local=7.0)
     found, verdict = judged(ds)
-    plain = rates.fit(ds["L3"].sel(arm="a"), over="n", draws=0)
+    plain = rates.fit(ds["L3"].sel(arm="a"), over="n")
     assert (found.value, found.low, found.high) == (plain.slope, plain.low, plain.high)
     assert verdict == "supported" and "all 32 data sets are settled" in found.note
 
@@ -64,7 +64,7 @@ def test_an_open_data_set_alone_is_replaced():
     found, _ = judged(results(open_at=[3000], local=0.0))
     moved = results(open_at=[3000], local=0.0)
     moved["L3"] = moved["L3"].where(moved["settled"] == 1, moved["L3_local"])
-    mixed = rates.fit(moved["L3"].sel(arm="a"), over="n", draws=0)
+    mixed = rates.fit(moved["L3"].sel(arm="a"), over="n")
     assert found.high == pytest.approx(mixed.high, abs=1e-12)
 
 
