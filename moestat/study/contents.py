@@ -151,6 +151,14 @@ def read(paper: str) -> Paper | None:
     return None
 
 
+def every() -> list[Paper]:
+    """Read the lists of all papers, in the order of their names."""
+    names = {
+        path.parent.name.replace("_", "-") for folder in load.study_folders() for path in folder.glob("*/items.py")
+    }
+    return [made for made in map(read, sorted(names)) if made]
+
+
 def of_sources(paper: str, studies: Mapping[str, Study]) -> Paper:
     """Return a list made from the sources of the claims, for a paper that has none: an item for every place named."""
     sources = [claim.source for study in studies.values() for claim in study.claims]

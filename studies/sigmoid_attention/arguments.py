@@ -31,8 +31,8 @@ SPARSE = Premise(
     where="section 4.1",
 )
 NETWORKS = Premise(
-    words="two-layer neural networks of the form E(x, (alpha, beta, lambda)) = lambda phi(alpha'x + beta) ... if phi is "
-    "the ReLU or GELU function, alpha != 0, and lambda != 0, then the function is strongly identifiable",
+    words="two-layer neural networks of the form E(x, (alpha, beta, lambda)) = lambda phi(alpha'x + beta) ... if phi "
+    "is the ReLU or GELU function, alpha != 0, and lambda != 0, then the function is strongly identifiable",
     where="section 4.1, examples",
 )
 OPPOSITE = [
@@ -186,9 +186,9 @@ arguments = [
             "measure with N* + 1 atoms, and f_Gbar = f*.",
             "Move their scores to s + t r / k and s - t r / (1 - k): f moves by E (k sigma(s + t r / k) + (1 - k) "
             "sigma(s - t r / (1 - k)) - sigma(s)).",
-            "The terms of order t cancel, so f moves by O(t^2), and L3 to this best measure is t |r| (1/k + 1/(1 - k)).",
-            "No best measure is nearer in order: sigma of a score has poles where the score is an odd multiple of i pi, "
-            "so sigmoids of scores that differ, and are not opposite, are independent over polynomials; near the truth "
+            "Terms of order t cancel: f moves by O(t^2), and L3 to this best measure is t |r| (1/k + 1/(1 - k)).",
+            "No best measure is nearer in order: sigma of a score has poles where it is an odd multiple of i pi, so "
+            "sigmoids of scores that differ, and are not opposite, are independent over polynomials; near the truth "
             "both shares must have the true score.",
         ],
         reading="One in which best measures have no two atoms of one expert; experts that cannot be split, such as "
@@ -227,7 +227,7 @@ arguments = [
             Premise(words="under the sparse regime, all the over-specified parameters A*_j = 0", where="C.1.2"),
         ],
         derivation=[
-            "At A = 0 the gate is the number sigma(c). Let E(x, k eta) = k^p E(x, eta), or let lambda be scaled, p = 1.",
+            "At A = 0 the gate is the number sigma(c). Let E(x, k eta) = k^p E(x, eta), or scale lambda, with p = 1.",
             "Two atoms of A = 0, k eta and weight w each, 2 w k^p = w*, have the function of the true atom, for every "
             "k > 0.",
             "f_G = f*, and L4 = |2 w - w*| + 2 |k - 1|^2 |eta|^2 > 0 for k != 1; least squares cannot tell k.",
@@ -263,7 +263,7 @@ arguments = [
             verdict="disproved",
             premises=[
                 Premise(
-                    words="If the equation f_G(x) = f_G*(x) holds true for almost every x, then it follows that G = G*.",
+                    words="If the equation f_G(x) = f_G*(x) holds true for almost every x, then it follows that G = G*",
                     where=f"Proposition {k}",
                 ),
             ],
@@ -325,7 +325,8 @@ arguments = [
         verdict="disproved",
         premises=[
             Premise(
-                words="WLOG, assume alpha*_1 = 0 ... beta_1 = beta*_1 + 1/n and beta_2 = beta*_1 - 1/n", where="App. B.3"
+                words="WLOG, assume alpha*_1 = 0 ... beta_1 = beta*_1 + 1/n and beta_2 = beta*_1 - 1/n",
+                where="App. B.3",
             ),
             Premise(words="the following limit holds true for any r >= 1", where="App. B.3"),
         ],
@@ -348,8 +349,8 @@ arguments = [
     Argument(
         id="printed-brackets",
         item="Appendix B.1",
-        says="The printed brackets do not hold negative functions and are not narrow: two signs are wrong; with max{zeta "
-        "- tau, -M} and min{zeta + tau, M} both statements hold, and (14) follows.",
+        says="The printed brackets do not hold negative functions and are not narrow: two signs are wrong; with "
+        "max{zeta - tau, -M} and min{zeta + tau, M} both statements hold, and (14) follows.",
         verdict="disproved",
         premises=[
             Premise(

@@ -210,7 +210,11 @@ def two_truths() -> dict[str, float]:
             far = [abs(g.sum() - w) + np.sum((size - s) ** 2) * (eta @ eta) for w, s in ((weight, 1.0), (other, k))]
             sums.append(sum(far))
     gap = np.max(np.abs(other * (k * h) ** p - weight * h**p))
-    return {"difference of f": float(gap), "least sum of losses": float(min(sums)), "difference of weights": weight - other}
+    return {
+        "difference of f": float(gap),
+        "least sum of losses": float(min(sums)),
+        "difference of weights": weight - other,
+    }
 
 
 def brackets() -> dict[str, float]:
