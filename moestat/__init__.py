@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from moestat import figures, fit, identify, losses, models, own, rates
     from moestat.api import load, run
+    from moestat.models.general import Model
     from moestat.report.tables import tidy
     from moestat.study.builder import Study
 
 __version__ = "0.1.0"
 FUNCTIONS = {
+    "Model": "moestat.models.general",
     "load": "moestat.api",
     "run": "moestat.api",
     "Study": "moestat.study.builder",
@@ -24,6 +26,7 @@ FUNCTIONS = {
 }
 MODULES = ("figures", "fit", "identify", "losses", "models", "own", "rates")
 __all__ = [
+    "Model",
     "Study",
     "__version__",
     "figures",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import readme_table
 
@@ -44,6 +45,15 @@ def test_the_readme_prints_what_its_code_prints(tmp_path, door):
     )
     # behind "projected" stand the last digits of a solver, another processor's are others
     assert done.stdout.split("projected")[0].split() == shown.split("projected")[0].split()
+
+
+def test_a_model_of_ones_own_runs_as_its_page_says():
+    """With three replicates in place of twenty."""
+    (code,) = _blocks(ROOT / "docs" / "howto-own.md", "python")
+    assert "in range(20)" in code
+    names = {}
+    exec(code.replace("in range(20)", "in range(3)"), names)
+    assert -0.8 < names["rates"].fit(np.array(names["losses"]), over=names["sizes"]).slope < -0.3
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

@@ -1,4 +1,4 @@
-"""The files of docs/howto-own.md, written to a folder outside the package and run as the page says."""
+"""The files of docs/howto-extensions.md, written to a folder outside the package and run as the page says."""
 
 import csv
 import os
@@ -17,7 +17,7 @@ from moestat import rates
 from moestat.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "howto-own.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "howto-extensions.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"\*\*`([\w.]+)`\*\*\n\n```\w+\n(.*?)```", PAGE, re.DOTALL))
 COMMANDS = re.findall(r"```bash\n(.*?)\n```", PAGE, re.DOTALL)
 

@@ -7,38 +7,58 @@ is not finite must not stop the others of its batch, and ends with a status.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from moestat.arrays import Array
     from moestat.fit.mixture import MixtureFit
     from moestat.fit.newton import Fit
+    from moestat.models.general import FunctionModel
     from moestat.models.regression import Model
 
 
-def least_squares(model: Model, x: Array, y: Array, starts: Array, **settings: Any) -> Fit:
-    """Fit a regression mixture after a look at the data.
+def least_squares(
+    model: Model | FunctionModel,
+    x: Array,
+    y: Array,
+    starts: Array | None = None,
+    *,
+    atoms: int | None = None,
+    search: Literal["local", "global"] = "local",
+    rng: np.random.Generator | int = 0,
+    **settings: Any,
+) -> Fit:
+    """Fit a mixture of experts by least squares, whatever its gate and experts are (:func:`moestat.Model`).
 
-    Arguments are those of :func:`moestat.fit.newton.least_squares`: lists and numbers of any real type, without axes of
-    length 0.
+    Parameters
+    ----------
+    x, y : arrays (B, n, d) and (B, n), or (n, d) and (n,) for one data set
+        Lists and numbers of any real type, without axes of length 0.
+    starts : array (N, P), (S, N, P) or (B, S, N, P), optional
+        Where fits start: one start, the same S for all data sets, or S of each. Without them ``atoms`` = N are drawn
+        at random, in the scale of the data.
+    search : {"local", "global"}, default "local"
+        "local" fits every start to the end and keeps the best. "global" has many more starts compete, and replaces
+        atoms of the best (:mod:`moestat.fit.global_search`, :mod:`moestat.fit.general_search`): slower, and the
+        estimator that theorems are about. Its ``start_losses`` are those of all fits that came to their end, NaN where
+        a data set has fewer, and ``start`` is the position of the best among them.
+    rng : numpy.random.Generator or int, default 0
+        For random starts and the search. Equal ones give equal fits.
+    **settings
+        Those of :func:`moestat.fit.newton.least_squares`: ``box`` (5 by default: the largest absolute value of a
+        parameter), ``max_iterations``, ``tolerance``, ...; and ``budget`` of a global search.
 
     Raises
     ------
     moestat.errors.InputError
-        If an argument is empty, or holds what is not finite or is masked.
+        If an argument is empty, has another shape, or holds what is not finite or is masked; or if the model is not
+        finite at any start.
     """
-    from moestat.doors import as_float64
-    from moestat.errors import InputError
-    from moestat.fit import newton
+    from moestat.fit import entrance
 
-    axes = {"x": f"(B, n, d) with d = {model.d}", "y": "(B, n)", "starts": f"(B, S, N, P) with P = {model.atom_size}"}
-    arrays = {name: as_float64(array, name) for name, array in {"x": x, "y": y, "starts": starts}.items()}
-    for name, array in arrays.items():
-        if 0 in array.shape:
-            raise InputError(f"{name} has shape {tuple(array.shape)}; allowed is {axes[name]}, no length of which is 0")
-        if not bool((abs(array) < float("inf")).all()):
-            raise InputError(f"{name} holds a number that is not finite; allowed are finite numbers")
-    return newton.least_squares(model, **arrays, **settings)
+    return entrance.least_squares(model, x, y, starts, atoms, search, rng, settings)
 
 
 def maximum_likelihood(x: Any, y: Any, *, experts: int, gate: str = "softmax", **settings: Any) -> MixtureFit:

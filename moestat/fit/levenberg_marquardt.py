@@ -10,6 +10,7 @@ Levenberg-Marquardt algorithm: implementation and theory" (1978), for the scalin
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from moestat.arrays import Array, namespace
@@ -17,6 +18,7 @@ from moestat.fit.active_set import State
 from moestat.fit.linalg import scaled_solve
 from moestat.fit.second_order import Batch, Ends, Gram, Problem, Tried, Verdict, minimise, nielsen
 
+PATIENCE = 5  #: So many small steps in a row are creeping.
 _LARGEST_DAMPING = 1e200
 _FLOOR = 1e-20  # of the decrement, relative to the loss at the start: for problems whose minimum is zero
 _FLAT = 1e-8  # relative gradient below which a stall is a minimum to working precision
@@ -24,25 +26,36 @@ _RIDGE = 1e-14  # relative to a unit diagonal: makes a singular J'J solvable, fa
 
 
 def levenberg_marquardt(
-    problem: Problem, start: Array, *, damping: float = 1e-3, tolerance: float = 1e-10, max_iterations: int = 400
+    problem: Problem,
+    start: Array,
+    *,
+    lower: Array | float = -math.inf,
+    upper: Array | float = math.inf,
+    damping: float = 1e-3,
+    tolerance: float = 1e-10,
+    max_iterations: int = 400,
+    creep: float = 0.0,
 ) -> Ends:
-    r"""Minimise B independent sums of squares from ``start`` (B, p) with the first mu ``damping``.
+    r"""Minimise B independent sums of squares from ``start`` (B, p), in a box, with the first mu ``damping``.
 
     A member has converged when its decrement is at most ``tolerance * loss``, or 1e-20 times its loss at the start. It
     has STALLED when no step of a size that rounding can resolve lowers the loss. A step to a point where loss,
     gradient and curvature are not finite is refused like one that raises the loss. A stall counts as converged where
     every :math:`|g_i| \le 10^{-8} \sqrt{2 L (J'J)_{ii}}`, that is where the residuals are orthogonal to each column of
-    the Jacobian to 1e-8: at minima with a singular Jacobian the decrement overstates what can still be gained.
+    the Jacobian to 1e-8: at minima with a singular Jacobian the decrement overstates what can still be gained. There
+    steps creep: a member also has STALLED once ``PATIENCE`` accepted steps in a row have each lowered its loss by less
+    than ``creep`` times the loss.
     """
     if not damping > 0:
         raise ValueError(f"damping is {damping}; it must be positive")
-    return minimise(_Damped(damping, tolerance), problem, start, -float("inf"), float("inf"), max_iterations)
+    return minimise(_Damped(damping, tolerance, creep), problem, start, lower, upper, max_iterations)
 
 
 @dataclass(frozen=True)
 class _Damped:
     damping: float
     tolerance: float
+    creep: float
     rounding: float = 0.0
 
     def begin(self, at: Gram) -> State:
@@ -54,6 +67,7 @@ class _Damped:
             "growth": 2.0 * one,
             "floor": _FLOOR * at.loss,
             "stalled": xp.zeros(one.shape, dtype=xp.bool),
+            "crept": xp.zeros_like(one),
         }
 
     def examine(self, batch: Batch, free: Array, projected: Array) -> Verdict:
@@ -81,8 +95,11 @@ class _Damped:
         negligible = xp.max(xp.abs(tried.moved), axis=-1) <= 1e-15 * xp.max(xp.abs(batch.theta), axis=-1)
         # a factorisation that failed says nothing about the loss: more damping, unless no damping can help
         stalled = ~tried.accept & ((note["ok"] & negligible) | (own["damping"] > _LARGEST_DAMPING))
+        little = batch.at.loss - tried.kept.loss < self.creep * batch.at.loss
+        crept = xp.where(tried.accept, xp.where(little, own["crept"] + 1.0, xp.zeros_like(damping)), own["crept"])
+        stalled = stalled | (crept >= PATIENCE)
         scale = xp.maximum(own["scale"], xp.linalg.diagonal(tried.kept.gram))
-        return {**own, "scale": scale, "damping": damping, "growth": growth, "stalled": stalled}
+        return {**own, "scale": scale, "damping": damping, "growth": growth, "stalled": stalled, "crept": crept}
 
 
 def _positive(diagonal: Array) -> Array:

@@ -20,9 +20,11 @@ from scipy.stats import qmc
 from moestat import streams
 from moestat.arrays import Device, backend
 from moestat.doors import as_float64, takes_float64
+from moestat.fit import general, general_search
 from moestat.fit.global_search import Budget, global_search
 from moestat.fit.newton import LADDER, from_each
 from moestat.fit.search_starts import Stream
+from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
 
 Points = Callable[[int, str], np.ndarray]
@@ -115,11 +117,13 @@ def pseudo_truths(
     how: dict[str, Any] = {"box": box, "max_iterations": max_iterations}
     data = (xp.asarray(x), xp.asarray(values))
     record: dict[str, Any] = {}
+    each = general.from_each if isinstance(model, FunctionModel) else from_each
     if stream is None:
-        coarse = from_each(model, *data, starts, **how)
+        coarse = each(model, *data, starts, **how)
         ends, loss, most = coarse.theta, coarse.loss, len(starts)
     else:
-        search = global_search(model, *data, local=starts, known=starts, stream=stream, budget=budget, **how)
+        searched = general_search.search if isinstance(model, FunctionModel) else global_search
+        search = searched(model, *data, local=starts, known=starts, stream=stream, budget=budget, **how)
         ends, loss, most = search.ends, search.loss, POLISHED
         record = {name: getattr(search, name) for name in ("found", "distinct", "lower_left")}
         record["searched"] = sum(len(losses) for losses in search.start_losses.values())
@@ -131,7 +135,7 @@ def pseudo_truths(
     values = function(x)
     scale = float(np.std(values))
     last = (LADDER[-1],) if model.expert == "relu" else None  # earlier rungs would leave the basin
-    fit = from_each(model, xp.asarray(x), xp.asarray(values), ends[labels], ladder=last, **how)
+    fit = each(model, xp.asarray(x), xp.asarray(values), ends[labels], ladder=last, **how)
     rmse, where = np.sqrt(2.0 * fit.loss), f"on 2^{polish_log2} points"
     listed, more = lowest_minima(model, fit.theta, rmse, keep, scale, where, labels)
     x = points(polish_log2, "fresh")
@@ -193,6 +197,8 @@ def same_minimum(model: Model, theta: np.ndarray, other: np.ndarray, *, toleranc
     ``other``.
     """
     aligned = model.align(theta, other)
+    if isinstance(model, FunctionModel):
+        other = model.standard(other)
     square = np.sum((aligned[:, None] - other[None]) ** 2, axis=-1)
     matched = square[linear_sum_assignment(square)].sum()
     return bool(np.sqrt(matched) <= tolerance * np.linalg.norm(other))

@@ -15,11 +15,14 @@ pseudo-inverse takes its place: the line is then that of the identified directio
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from moestat.doors import takes_float64
+from moestat.fit import general
 from moestat.fit.moments import Problem
+from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
 
 TOLERANCE = 1e-11  #: Eigenvalues of the information below this multiple of the largest one count as zero.
@@ -54,6 +57,9 @@ def information(model: Model, theta: np.ndarray, x_points: np.ndarray) -> np.nda
     The points stand for the distribution of X; use at least 2**16 quasi-random ones.
     """
     m = x_points.shape[0]
+    if isinstance(model, FunctionModel):
+        square: np.ndarray = general.hessian(model, theta, x_points, np.zeros(m), exact=False)[0]
+        return square
     total = np.zeros((theta.size, theta.size))
     for start in range(0, m, CHUNK):
         part = x_points[None, start : start + CHUNK]
@@ -87,7 +93,11 @@ def line_of(model: Model, covariance: np.ndarray, values: np.ndarray, kept: np.n
     """
     size = model.atom_size
     n_atoms, rank = len(covariance) // size, int(np.sum(kept))
-    blocks = {"A": model.a_matrix, "b": model.b, "c": model.c, "eta": model.eta}
+    blocks: dict[str, Any] = (
+        dict(model.blocks)
+        if isinstance(model, FunctionModel)
+        else {"A": model.a_matrix, "b": model.b, "c": model.c, "eta": model.eta}
+    )
     expected: dict[str, float] = {}
     for name, part in blocks.items():
         index = np.arange(size)[part]

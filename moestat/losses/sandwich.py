@@ -17,9 +17,11 @@ from __future__ import annotations
 import numpy as np
 
 from moestat.doors import takes_float64
+from moestat.fit import general
 from moestat.fit.moments import Problem
 from moestat.fit.second_order import free_coordinates
 from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, line_of
+from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
 
 SMOOTHING = 0.001  #: Half width of the blend that replaces the ReLU's kink in H, as in the last rung of the fit.
@@ -44,15 +46,23 @@ def sandwich_line(
     gradient = np.zeros(theta.size)
     for first in range(0, m, CHUNK):
         x, y = x_points[first : first + CHUNK], target[first : first + CHUNK]
-        _, slope, hessian = Problem(model, len(theta), x[None], y[None], "double").hessian(theta[None], smooth, 1.0)
-        gradient += slope[0] * len(x)
-        curvature += hessian[0] * len(x)
+        if isinstance(model, FunctionModel):
+            _, hessian, slope = general.hessian(model, theta, x, y)
+        else:
+            problem = Problem(model, len(theta), x[None], y[None], "double")
+            slope, hessian = (part[0] for part in problem.hessian(theta[None], smooth, 1.0)[1:])
+        gradient += slope * len(x)
+        curvature += hessian * len(x)
         f, jacobian, *_ = model.tangents(theta, x, tau=smooth)
         tangents += jacobian @ jacobian.T
         spread += (jacobian * (noise_variance + (f - y) ** 2)) @ jacobian.T
     free = free_coordinates(theta.reshape(1, -1), gradient[None] / m, -box, box)[0]
     free &= np.abs(theta.ravel()) < box * (1 - 1e-12)
     h, s, j = (a[np.ix_(free, free)] / m for a in (0.5 * (curvature + curvature.T), spread, tangents))
+    if isinstance(model, FunctionModel):  # second differences are not exact enough to show that H is singular
+        sizes, directions = np.linalg.eigh(j)
+        inside = directions[:, sizes > TOLERANCE * sizes[-1]]
+        h = inside @ (inside.T @ h @ inside) @ inside.T
     values, vectors = np.linalg.eigh(h)
     kept = np.abs(values) > TOLERANCE * np.abs(values).max()
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T

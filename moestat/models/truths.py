@@ -15,6 +15,7 @@ import numpy as np
 from moestat.errors import InputError
 from moestat.models.experts import HOMOGENEOUS
 from moestat.models.gates import pack_symmetric
+from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
 from moestat.sentences import show
 
@@ -63,8 +64,8 @@ def standard_normal(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def sample(
-    model: Model,
-    theta: np.ndarray,
+    model: Model | FunctionModel,
+    theta: np.ndarray | Callable[[np.ndarray], np.ndarray],
     n: int,
     noise_variance: float,
     rng: np.random.Generator,
@@ -74,14 +75,20 @@ def sample(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw n samples (n, d), (n,) of Y = f(X) + sqrt(noise_variance) times noise that is independent of X.
 
-    ``theta`` (N, P) is the truth. An :class:`moestat.errors.InputError` refuses numbers that are not allowed, and a
-    truth of another shape.
+    ``theta`` is the truth: atoms (N, P), or any function f from points (n, d) to values (n,). An
+    :class:`moestat.errors.InputError` refuses numbers that are not allowed, and a truth of another shape.
     """
     if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
         raise InputError(f"n is {show(n)}; allowed are whole numbers from 1")
     real = isinstance(noise_variance, Real) and not isinstance(noise_variance, bool)
     if not (real and 0 <= float(noise_variance) < math.inf):
         raise InputError(f"noise_variance is {show(noise_variance)}; allowed are finite numbers from 0")
+    if callable(theta):
+        x = law_of_x(rng, n, model.d)
+        values = np.asarray(theta(x))
+        if values.shape != (n,) or values.dtype.kind not in "biuf":
+            raise InputError(f"the truth returned {values.dtype} {values.shape}; allowed are real numbers ({n},)")
+        return x, values + math.sqrt(noise_variance) * law_of_noise(rng, n)
     shape = tuple(getattr(theta, "shape", ()))
     if len(shape) != 2 or shape[0] < 1 or shape[1] != model.atom_size:
         wanted = f"(N, P) with P = {model.atom_size}, one row for each of N >= 1 atoms"
