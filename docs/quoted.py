@@ -33,7 +33,8 @@ from typing import cast
 import numpy as np
 from scipy import stats
 
-from moestat.claims.wording import Word, wording
+from moestat.claims.wording import wording
+from moestat.rates.verdict import Word
 from moestat.report import csv_text
 from moestat.runner import records, results
 from moestat.study.spec import Scale

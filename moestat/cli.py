@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from moestat import cli_look, cli_options, cli_run
+from moestat import cli_look, cli_options, cli_rates, cli_run
 from moestat.errors import InputError, UserError
 from moestat.threads import VARIABLES
 
@@ -64,7 +64,9 @@ def _dispatch(words: list[str]) -> int:
 def _action(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], None]:
     """Return what does that which was asked for; each prints, and raises a UserError if it fails."""
     if arguments.verb != "run":
-        found: Callable[[argparse.Namespace], None] = {**vars(cli_look), **vars(cli_run)}[arguments.verb]
+        found: Callable[[argparse.Namespace], None] = {**vars(cli_look), **vars(cli_run), **vars(cli_rates)}[
+            arguments.verb
+        ]
         return found
     if arguments.list:
         return cli_look.listing

@@ -27,6 +27,7 @@ examples:
   moestat mine.py --set box=4 --out try      another setting, in another folder
   moestat --claims "SA Theorem 1"            what is known of a theorem, with verdicts
   moestat claim moe-routing                  one claim, and how it was judged
+  moestat rates errors.csv --theory -0.5     slopes of errors of one's own
 
 exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input, 3 stale results, 130 interrupted"""
 
@@ -84,6 +85,8 @@ def _value(text: str) -> Any:
 
 _WHOLE = _read(int, "a whole number")
 _PATH = _read(_path, "a path")
+_NUMBER = _read(float, "a number")
+_TWO: dict[str, Any] = {"nargs": 2, "type": _NUMBER, "metavar": ("LOW", "HIGH")}
 _YES: dict[str, Any] = {"action": "store_true"}
 _AGAIN: dict[str, Any] = {"action": "append", "default": []}
 _FOLDER: dict[str, Any] = {"type": _PATH, "default": Path("outputs"), "metavar": "FOLDER"}
@@ -128,6 +131,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--certify": {**_YES, "help": "write date, commit and outcome into the record"},
     "--to": {**_FOLDER, "help": "outputs folder of the records"},
     "--replace": {**_YES, "help": "a record with other numbers may be replaced"},
+    "errors": {"metavar": "FILE.csv", "type": _PATH, "help": "a row for each run, or a column for each replicate"},
+    "--over": {"default": "n", "metavar": "COLUMN", "help": "of the sizes (default: n), or sizes: 100,1000,10000"},
+    "--theory": {**_AGAIN, "metavar": "SLOPE", "help": "of a theory, or ARM=SLOPE; may be repeated"},
+    "--loss": {"default": "", "metavar": "COLUMN", "help": "of the errors (default: each of numbers)"},
+    "--replicate": {"default": "replicate", "metavar": "COLUMN", "help": "of the replicates (default: replicate)"},
+    "--window": {**_TWO, "help": "the sizes that are used"},
+    "--arm": {**_AGAIN, "metavar": "NAME", "help": "judge only this one; may be repeated"},
+    "--at-most": {"type": _NUMBER, "metavar": "SLOPE", "help": "judge: the slope is at most this"},
+    "--at-least": {"type": _NUMBER, "metavar": "SLOPE", "help": "judge: the slope is at least this"},
+    "--within": {**_TWO, "help": "judge: the slope is in between"},
+    "--bent": {"choices": ("told", "inconclusive"), "default": "told", "help": "what a bend is to a verdict"},
+    "--half-width": {"type": _NUMBER, "metavar": "H", "help": "how many replicates give slopes within H"},
+    "--tex": {"type": _PATH, "metavar": "FILE.tex", "help": "write the table for LaTeX"},
+    "--plot": {"type": _PATH, "metavar": "FILE.pdf", "help": "write the figure: .pdf, .png"},
 }
 RUN = {
     "what most users need": "--preset --out --replicates --set --jobs --dry-run --debug",
@@ -155,6 +172,11 @@ VERBS = {
     "verify": (
         "a sample of a record's replicates again, compared",
         "studies --preset --out --replicates --seed --device --certify",
+    ),
+    "rates": (
+        "slopes of any errors in a CSV file, judged, as LaTeX and as a figure",
+        "errors --over --theory --loss --replicate --window --arm --at-most --at-least --within --bent --half-width"
+        " --tex --plot",
     ),
     "ship": ("make the record of a complete run, for version control", "studies --preset --out --to --replace"),
 }

@@ -10,7 +10,7 @@ once and a dimension ``arm`` where there are several methods. What :func:`moesta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,20 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from moestat import rates as log_log
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import chosen
+from moestat.rates import RateFit, Table, mean_interval
+from moestat.rates.data import arm_of
 from moestat.report.figures import FigureError, draw_evidence, draw_panel, names_of
-from moestat.report.style import look, save
+from moestat.report.panels import slope_line
+from moestat.report.style import ONE_COLUMN, REFERENCE, colour, look, marker, new_figure, save
+from moestat.rounding import estimate as rounded
 from moestat.runner.results import NOT_COMPUTED
 from moestat.sentences import listed, nearest
 from moestat.status import Status
 from moestat.study import spec
+from moestat.study.spec import fits
 
 __all__ = ["FigureError", "heatmap", "lines", "look", "rates", "save"]
 
@@ -34,26 +40,40 @@ OF_RATE = ("window", "printed", "reference", "start")
 
 
 def rates(
-    ds: xr.Dataset,
-    variable: str,
+    ds: Any,
+    variable: str | None = None,
     *,
-    over: str = "n",
+    over: Any = "n",
     arms: Sequence[str] = ("*",),
     ax: Axes | None = None,
+    theory: float | Mapping[str, float] | None = None,
     **options: Any,
 ) -> Figure:
     """Draw a log-log figure of one loss, onto the matplotlib axes ``ax`` if they are given.
 
     ``ds`` are results of a study, of :func:`moestat.load` say, or a dataset of your own; ``arms`` are names or glob
-    patterns. Options are those of the panel (``title``, ``ylabel``), of its rate (``window``, ``printed``,
-    ``reference``, ``start``) and of the figure (``xlabel``, ``logx``, ``logy``).
+    patterns; ``theory`` is the slope of a theorem, or slopes by arm, drawn dashed with its exponent. Options are those
+    of the panel (``title``, ``ylabel``), of its rate (``window``, ``printed``, ``reference``, ``start``) and of the
+    figure (``xlabel``, ``logx``, ``logy``). Without a ``variable`` the data are those of :func:`moestat.rates.table`,
+    and so are ``over``, ``theory`` and the options: ``rates(errors, over=sizes, theory=-0.5)``.
 
     Raises
     ------
     FigureError
         If the results do not hold what is asked for.
     """
-    return _draw(ds, "rates", variable, over, arms, ax, options)
+    if variable is None:
+        table = ds if isinstance(ds, Table) else log_log.table(ds, over=over, theory=theory, **options)
+        return of_table(table, ax)
+    figure = _draw(ds, "rates", variable, over, arms, ax, options)
+    if theory is not None:
+        shown = log_log.table(_complete(ds, variable, [over])[[variable]], over=over, window=options.get("window"))
+        stated = theory if isinstance(theory, Mapping) else dict.fromkeys(shown.fits, theory)
+        for arm, slope in stated.items():
+            if not isinstance(theory, Mapping) and not fits(arm, arms):
+                continue
+            _theory(ax or figure.axes[0], shown.fits[arm_of(arm, [*shown.fits])], slope, REFERENCE)
+    return figure
 
 
 def lines(
@@ -150,3 +170,35 @@ def study_for(ds: xr.Dataset, stated: Sequence[spec.Rate] = ()) -> spec.Study:
     arms = [spec.Arm.model_construct(name=str(name), label="", settings={}) for name in ds["arm"].values]
     content = told | {"experiment": "none", "seed": 0, "arms": arms, "presets": presets, "rates": list(stated)}
     return spec.Study.model_validate(content)
+
+
+def of_table(table: Table, ax: Axes | None = None) -> Figure:
+    """Draw a table of rates: geometric means with t-intervals, fitted lines, and the slopes of the theory, dashed."""
+    with look():
+        axes = new_figure(1.3 * ONE_COLUMN, ONE_COLUMN).add_subplot() if ax is None else ax
+        axes.set(xscale="log", yscale="log", xlabel=table.over, ylabel=table.loss)
+        for place, (arm, fit) in enumerate(table.fits.items()):
+            logs = np.log(fit.losses)
+            mean, _, low, high = mean_interval(logs, fit.level)
+            step = 0.03 * (place - (len(table.fits) - 1) / 2)  # the points of several arms at one size stand apart
+            bars = np.nan_to_num(np.exp([mean, high]) - np.exp([low, mean]))
+            x = fit.sizes * np.exp(step)
+            axes.errorbar(x, np.exp(mean), bars, fmt="none", ecolor=colour(place), elinewidth=1.0)
+            text = f"{arm}: {' '.join(rounded(fit.slope, fit.wider.low, fit.wider.high))}{', bent' * bool(fit.bend)}"
+            axes.plot(x, np.exp(mean), color=colour(place), **(marker(place) | {"linestyle": "none", "label": text}))
+            slope_line(axes, fit, fit.slope, color=colour(place))
+            if arm in table.theory:
+                _theory(axes, fit, table.theory[arm], colour(place))
+        axes.legend()
+    canvas = axes.get_figure(root=True)
+    assert isinstance(canvas, Figure)
+    return canvas
+
+
+def _theory(axes: Axes, fit: RateFit, slope: float, colour: str) -> None:
+    """Draw the slope of a theory through the centre of the points, and write its exponent at its right end."""
+    slope_line(axes, fit, slope, color=colour, linestyle="--", linewidth=1.0)
+    x, centre = fit.sizes[-1], np.mean(np.log(fit.sizes))
+    y = np.exp(fit.intercept + fit.slope * centre + slope * (np.log(x) - centre))
+    text = f"theory $n^{{{slope:g}}}$".replace("$n^", f"${axes.get_xlabel() or 'n'}^")
+    axes.annotate(text, (x, y), (6, 0), textcoords="offset points", color=colour, va="center", fontsize="small")

@@ -82,8 +82,8 @@ DOORS = {
     "rates.difference.difference": Door(plain(), {"first": LOSS, "second": LOSS[:, ::-1] + 1.0, "over": SIZES}),
     "rates.estimate.replicate_slopes": Door(plain(), {"x": SIZES, "logs": LOSS}),
     "rates.estimate.mean_interval": Door(plain(), {"samples": LOSS}),
-    "rates.laws.compare_laws": Door(plain(draws=10), {"values": LOSS, "over": SIZES}),
-    "rates.loglog.fit": Door(plain(draws=10), {"values": LOSS, "over": SIZES}),
+    "rates.laws.compare_laws": Door(plain(), {"values": LOSS, "over": SIZES}),
+    "rates.loglog.fit": Door(plain(), {"values": LOSS, "over": SIZES}),
     "losses.divergences.squared_hellinger": Door(
         plain(model=COMP), {"fitted": COMP_FITTED, "truth": COMP_TRUTH, "x": POINTS}
     ),

@@ -121,11 +121,11 @@ from moestat.losses import voronoi
 from moestat.models.regression import Model
 
 results: Dataset = moestat.load("sigmoid_vs_softmax", preset="quick")
-designs: list[rates.Design] = rates.power(0.05, 0.6)
+designs: list[rates.Design] = rates.power(0.05, 0.6, low=1e3, high=1e5)
 verdict: str = identify("relu").verdict
 model = Model("sigmoid", "full", "relu", d=2)
 loss = voronoi.L3(np.zeros((1, 2, model.atom_size)), np.zeros((2, model.atom_size)), model)
-rates.power("wide", 0.6)  # the only mistake here
+rates.power("wide", 0.6, low=1e3, high=1e5)  # the only mistake here
 """
 
 

@@ -6,7 +6,6 @@ over the choice of seeds.
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from scipy import stats
 from moestat import rates
 
 N = np.geomspace(1e3, 1e5, 8)
+RANGE = {"low": 1e3, "high": 1e5}
 
 
 def losses(rng, *, slope=-0.5, sd=0.3, replicates=10, sizes=N, scale=1.0):
@@ -32,9 +32,8 @@ def losses(rng, *, slope=-0.5, sd=0.3, replicates=10, sizes=N, scale=1.0):
 def test_exact_power_laws_are_recovered(slope, scale, sizes, replicates):
     n = np.geomspace(10, 1e5, sizes)
     values = scale * n[:, None] ** slope * np.arange(1, replicates + 1)
-    result = rates.fit(values, over=n, draws=10)
+    result = rates.fit(values, over=n)
     assert result.slope == pytest.approx(slope, abs=1e-9)
-    assert result.ols.value == pytest.approx(slope, abs=1e-9)
     assert np.allclose(result.local, slope, atol=1e-9)
     geometric = np.exp(np.mean(np.log(values), axis=1))
     assert np.allclose(np.exp(result.intercept) * n**result.slope, geometric, rtol=1e-8)
@@ -42,7 +41,7 @@ def test_exact_power_laws_are_recovered(slope, scale, sizes, replicates):
         assert result.curvature.value == pytest.approx(0, abs=1e-8)
 
 
-def test_matches_textbook_formulas_and_statsmodels():
+def test_matches_textbook_formulas():
     values = losses(np.random.default_rng(1))
     result = rates.fit(values, over=N)
     slopes = np.array([np.polyfit(np.log(N), np.log(column), 1)[0] for column in values.T])
@@ -54,18 +53,6 @@ def test_matches_textbook_formulas_and_statsmodels():
     assert result.last_half.value == pytest.approx(np.mean(last))
     bend = [2 * np.log(10) * np.polyfit(np.log(N), np.log(column), 2)[0] for column in values.T]
     assert result.curvature.value == pytest.approx(np.mean(bend))
-    line = sm.OLS(np.log(values.mean(1)), sm.add_constant(np.log(N))).fit()
-    assert result.ols.value == pytest.approx(line.params[1])
-    assert (result.ols.low, result.ols.high) == pytest.approx(tuple(line.conf_int()[1]))
-    weights = (stats.sem(values, axis=1) / values.mean(1)) ** -2
-    x = np.log(N) - np.average(np.log(N), weights=weights)
-    assert result.wls.value == pytest.approx(np.sum(weights * x * np.log(values.mean(1))) / np.sum(weights * x**2))
-    assert result.wls.se == pytest.approx(np.sum(weights * x**2) ** -0.5)
-    first, again, other = (rates.fit(values, over=N, seed=s).bootstrap for s in (0, 0, 1))
-    assert first == again != other and first[0] < result.ols.value < first[1]
-    # the weights are from ten replicates, so the quantile is that of t with 9 degrees of freedom
-    interval = stats.t.interval(0.95, 9, result.wls.value, result.wls.se)
-    assert (result.wls.low, result.wls.high) == pytest.approx(interval)
 
 
 SCENARIOS = [(cv, falling, rho) for cv in (0.1, 0.3, 0.6, 1.0) for falling in (False, True) for rho in (0.0, 0.5)]
@@ -107,7 +94,7 @@ def test_a_window_is_inclusive_and_nothing_usable_is_nan_with_a_reason():
     assert np.isnan(result.slope) and "Only 0 sizes" in result.reasons[0]
     one = rates.fit(values[:, :1], over=N)
     assert np.isfinite(one.slope) and np.isnan(one.low) and not one.trusted
-    assert "nothing to compare" in rates.compare_laws(np.full((8, 3), np.nan), over=N).sentence
+    assert "nothing to compare" in str(rates.compare_laws(np.full((8, 3), np.nan), over=N))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +116,6 @@ def test_incomplete_replicates_are_refused_with_their_reason(bad, word):
     [
         (np.ones((3, 2)), N, None),
         (np.ones(8), N, None),
-        (np.ones((2, 2)), [10, 10], None),
         (np.ones((2, 2)), [-1, 1], None),
         (np.ones((8, 2)), N, (5, 1)),
     ],
@@ -158,13 +144,13 @@ BENT_FLOOR = BENT["a floor that is far"][0]
 def test_a_bent_line_says_so_where_its_slope_is_printed(curve, said):
     """The interval of a level half misses 0 for one seed in twenty; nothing else hangs on the noise."""
     values = curve[:, None] * losses(np.random.default_rng(12), slope=0, sd=0.003, sizes=WIDE)
-    result = rates.fit(values, over=WIDE, draws=0)
+    result = rates.fit(values, over=WIDE)
     assert result.bend.startswith(f"The line is bent and {said}") and result.bend.endswith(" in the upper.")
     assert f" {result.first_half.value:.3f} in the lower" in result.bend and f" {result.last_half} in" in result.bend
     first, second = str(result).split("\n")
     assert second.startswith(result.bend.rstrip(".")) and "trusted" not in str(result)
     assert result.trusted and result.row()["notes"] == result.bend
-    short = rates.fit(values[:, :5], over=WIDE, window=(1e2, 9e2), draws=0)
+    short = rates.fit(values[:, :5], over=WIDE, window=(1e2, 9e2))
     assert "NOT TRUSTED: Only 3 sizes" in str(short) and (short.bend.rstrip(".") in str(short))
 
 
@@ -178,14 +164,13 @@ def test_a_difference_and_a_table_of_fits_name_the_lines_that_bend():
     assert other.bend == result.bend.replace("The first", "The second")
     both = rates.difference(floor, floor**2, over=WIDE).bend
     assert both.startswith("The first line is bent and") and "; the second line is bent and" in both
-    array = xr.DataArray([straight, floor], dims=("arm", "n", "replicate"), coords={"n": WIDE})
-    table = rates.fit(array, over="n", draws=0)
-    assert table["notes"].values.tolist() == ["", rates.fit(floor, over=WIDE, draws=0).bend]
+    notes = rates.table({"straight": straight, "floor": floor}, over=WIDE).to_frame()["notes"]
+    assert notes.tolist() == ["", rates.fit(floor, over=WIDE).bend]
     exact = np.repeat(2 * WIDE[:, None] ** -0.5, 2, axis=1)
-    assert rates.fit(exact, over=WIDE, draws=0).bend == "", "rounding is no bend"
+    assert rates.fit(exact, over=WIDE).bend == "", "rounding is no bend"
     sizes = np.array([10.0, 1000, 2000, 3000, 4000])  # a half of one size has no slope
     values = (0.02 + 3 * sizes**-0.5)[:, None] * losses(np.random.default_rng(23), slope=0, sd=0.003, sizes=sizes)
-    result = rates.fit(values, over=sizes, draws=0)
+    result = rates.fit(values, over=sizes)
     assert result.bend == f"The line is bent: its local slopes go from {result.local[0]:.3f} to {result.local[-1]:.3f}."
 
 
@@ -193,7 +178,7 @@ def test_a_difference_and_a_table_of_fits_name_the_lines_that_bend():
 def test_straight_lines_are_called_bent_in_one_of_twenty(replicates, sd):
     """More than 77 of 1000, or fewer than 25, have a probability of 1e-4 each at 0.05."""
     rng = np.random.default_rng(24)
-    marks = sum(bool(rates.fit(losses(rng, sd=sd, replicates=replicates), over=N, draws=0).bend) for _ in range(1000))
+    marks = sum(bool(rates.fit(losses(rng, sd=sd, replicates=replicates), over=N).bend) for _ in range(1000))
     assert 25 <= marks <= 77
 
 
@@ -205,12 +190,9 @@ def test_data_arrays():
     )
     single = rates.fit(array.sel(arm="b").transpose("replicate", "n"), over="n")
     assert isinstance(single, rates.RateFit)
-    table = rates.fit(array, over="n")
-    assert table["slope"].dims == ("arm",)
-    assert float(table["slope"].sel(arm="b")) == single.slope
-    assert float(table["wls_low"].sel(arm="b")) == single.wls.low
-    assert list(table["label"].values) == ["A", "B"]
-    assert bool(table["trusted"].all())
+    assert single.slope == rates.fit(data[1], over=N).slope
+    with pytest.raises(ValueError, match="also run over arm: .* rates.table"):
+        rates.fit(array, over="n")
     with pytest.raises(ValueError, match="no dimension m"):
         rates.fit(array, over="m")
     with pytest.raises(ValueError, match="no coordinate"):
@@ -247,48 +229,37 @@ def test_paired_difference_keeps_replicates_that_are_complete_in_both():
 
 
 def test_rate_laws_at_small_and_realistic_spread():
-    """At a log-sd of 0.3 both laws stay compatible most of the time; at 0.02 the wrong one is rejected.
+    """At a log-sd of 0.3 a power and a log law stay compatible most of the time; at 0.02 the wrong one is rejected.
 
-    The right law is rejected with probability 0.05 per data set: more than 20 of 200 with probability 1e-3.
+    The right law is rejected with probability 0.05 per data set, a little more often as the direction is chosen by the
+    data: more than 18 of 100 with probability 1e-4 at 0.08.
     """
     rng = np.random.default_rng(16)
     both = rejected = 0
-    for _ in range(200):
-        result = rates.compare_laws(losses(rng, sd=0.3), over=N, draws=50)
-        both += len(result.compatible) == 2
-        rejected += "power" not in result.compatible
-    assert both > 120
-    assert rejected <= 20
+    for _ in range(100):
+        found = rates.compare_laws(losses(rng, sd=0.3), over=N).compatible
+        both += {"power", "log"} <= set(found)
+        rejected += "power" not in found
+    assert both > 60
+    assert rejected <= 18
     sharp = rates.compare_laws(losses(rng, sd=0.02), over=N)
-    assert sharp.compatible == ("power",) and sharp.log_likelihood_ratio > 0
+    assert sharp.laws[0].name == "power" and "log" not in sharp.compatible
     log_law = np.log(N)[:, None] ** -4.5 * np.exp(0.02 * rng.standard_normal((8, 10)))
     result = rates.compare_laws(log_law, over=N)
-    assert result.compatible == ("log",) and result.log_likelihood_ratio < 0
-    assert result.tau == pytest.approx(4.5, abs=0.1)
-    assert "compatible with a log law" in result.sentence
-
-
-@pytest.mark.parametrize(("sd", "expected"), [(0.05, 1.0), (0.1, 0.99), (0.3, 0.79), (0.6, 0.66)])
-def test_probability_of_the_right_law(sd, expected):
-    """n^-1/2 against its log law, 10 replicates: an independent simulation gave these probabilities (2 digits)."""
-    x = np.log(N)
-    noise = np.random.default_rng(17).standard_normal((8, 10))
-    noise -= noise.mean(1, keepdims=True)
-    noise /= noise.std(1, ddof=1, keepdims=True)
-    result = rates.compare_laws(np.exp(-0.5 * x[:, None] + sd * noise), over=N)
-    assert result.probability_correct == pytest.approx(expected, abs=0.03)
+    assert result.laws[0].name == "log" and "power" not in result.compatible
+    assert result.laws[0].parameters["power"].value == pytest.approx(-4.5, abs=0.1)
 
 
 def test_power_gives_designs_that_reach_the_half_width():
     """The half-width of 2000 simulated studies of a proposed design is the promised one on average, to 3 per cent."""
-    for design in rates.power(0.05, 0.4):
+    for design in rates.power(0.05, 0.4, **RANGE):
         n = np.geomspace(1e3, 1e5, design.sizes)
         logs = 0.4 * np.random.default_rng(18).standard_normal((2000, design.sizes, design.replicates))
         _, _, low, high = rates.mean_interval(rates.replicate_slopes(np.log(n), logs))
         assert np.sqrt(np.mean(((high - low) / 2) ** 2)) == pytest.approx(design.half_width, rel=0.03)
         assert design.half_width <= 0.05
     for assurance in (0.5, 0.9):  # 4 standard errors either way, and one replicate less is not enough
-        (design,) = rates.power(0.15, 0.4, sizes=[6], assurance=assurance)
+        (design,) = rates.power(0.15, 0.4, sizes=[6], assurance=assurance, **RANGE)
         logs, shares = 0.4 * np.random.default_rng(19).standard_normal((4000, 6, design.replicates)), []
         for count in (design.replicates, design.replicates - 1):
             _, _, low, high = rates.mean_interval(
@@ -297,10 +268,10 @@ def test_power_gives_designs_that_reach_the_half_width():
             shares.append(np.mean((high - low) / 2 <= 0.15))
         error = 4 * np.sqrt(assurance * (1 - assurance) / 4000)
         assert shares[0] > assurance - error and shares[1] < assurance + error
-    assert rates.power(1e-6, 1.0, most=100) == []
+    assert rates.power(1e-6, 1.0, most=100, **RANGE) == []
     for words, told in (({"half_width": 0}, "half_width"), ({"half_width": 0.1, "sizes": [1]}, "at least 2 sizes")):
         with pytest.raises(ValueError, match=told):
-            rates.power(log_sd=1, **words)
+            rates.power(log_sd=1, **RANGE, **words)
 
 
 @pytest.mark.parametrize(("margin", "sizes", "replicates"), [(0.1, 5, 6), (0.05, 8, 12), (0.02, 4, 20)])
@@ -310,22 +281,24 @@ def test_the_chance_of_a_verdict_is_the_share_of_studies_that_decide(margin, siz
     logs = 0.3 * np.random.default_rng(20).standard_normal((4000, sizes, replicates))
     logs += (-0.4 - margin) * np.log(n)[:, None]
     _, _, _, high = rates.mean_interval(rates.replicate_slopes(np.log(n), logs))
-    expected = rates.chance(margin, 0.3, sizes=sizes, replicates=replicates)
+    expected = rates.chance(margin, 0.3, sizes=sizes, replicates=replicates, **RANGE)
     assert 0.1 < expected < 0.99
     assert np.mean(high <= -0.4) == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / 4000))
-    assert rates.chance(margin, 0.0, sizes=sizes, replicates=replicates) == 1.0
+    assert rates.chance(margin, 0.0, sizes=sizes, replicates=replicates, **RANGE) == 1.0
     with pytest.raises(ValueError, match="margin"):
-        rates.chance(0.0, 0.3, sizes=sizes, replicates=replicates)
+        rates.chance(0.0, 0.3, sizes=sizes, replicates=replicates, **RANGE)
 
 
 def test_the_fewest_replicates_that_decide_are_those_of_the_chance():
     """One replicate less does not reach the wanted probability."""
-    for design in rates.deciding(0.1, 0.5, chance=0.7, sizes=[4, 9]):
-        reached = [rates.chance(0.1, 0.5, sizes=design.sizes, replicates=design.replicates - k) for k in (0, 1)]
+    for design in rates.deciding(0.1, 0.5, chance=0.7, sizes=[4, 9], **RANGE):
+        reached = [
+            rates.chance(0.1, 0.5, sizes=design.sizes, replicates=design.replicates - k, **RANGE) for k in (0, 1)
+        ]
         assert reached[0] >= 0.7 > reached[1]
-        (same,) = rates.power(design.half_width * (1 + 1e-9), 0.5, sizes=[design.sizes])
+        (same,) = rates.power(design.half_width * (1 + 1e-9), 0.5, sizes=[design.sizes], **RANGE)
         assert same.replicates == design.replicates
-    assert rates.deciding(1e-6, 1.0, most=100) == []
+    assert rates.deciding(1e-6, 1.0, most=100, **RANGE) == []
     for wrong, says in (
         ({"margin": 0.0}, "margin > 0"),
         ({"chance": 1.0}, "chance < 1"),
@@ -333,7 +306,7 @@ def test_the_fewest_replicates_that_decide_are_those_of_the_chance():
         ({"sizes": 4}, "must be a sequence"),
     ):
         with pytest.raises(ValueError, match=says):
-            rates.deciding(**({"margin": 0.1, "log_sd": 0.5} | wrong))
+            rates.deciding(**({"margin": 0.1, "log_sd": 0.5} | RANGE | wrong))
 
 
 def test_what_is_no_loss_is_refused_in_words():

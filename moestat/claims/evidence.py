@@ -19,8 +19,6 @@ from moestat.study import presets
 from moestat.study.spec import Claim, Study
 
 Window = presets.Window
-DRAWS = 2000
-"""Bootstrap draws of the rate table."""
 AGAIN = 2
 """How often a global search must have come to its best point: then it has settled."""
 SETTLED = 0.95
@@ -205,7 +203,7 @@ class Evidence:
             if exact := "replicate" not in array.dims:
                 array = array.expand_dims(replicate=2)  # no Monte Carlo error, no width
             losses = array.transpose(over, "replicate").values
-            fit = fit_array(losses, array[over].values.astype(np.float64), window, level, DRAWS)
+            fit = fit_array(losses, array[over].values.astype(np.float64), window, level)
             self._kept[key] = FittedSeries(array, over, window, exact, fit)
         found: FittedSeries = self._kept[key]
         return found

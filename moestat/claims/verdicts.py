@@ -18,8 +18,9 @@ from scipy import stats
 from moestat.claims.estimates import estimate
 from moestat.claims.evidence import Counts, Evidence
 from moestat.claims.selection import NoAnswerError, chosen, versus
-from moestat.claims.wording import AT_SCALE, VERDICTS, Word, rule, wording
+from moestat.claims.wording import AT_SCALE, VERDICTS, rule, wording
 from moestat.rates import Cases, Estimate
+from moestat.rates.verdict import BENT, Word, compared, reasoned, said, unfit
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
 from moestat.sentences import listed
@@ -28,8 +29,6 @@ from moestat.study.presets import named, runs_arms
 from moestat.study.seal import Seal, Written
 from moestat.study.spec import Claim, Scale, Study
 
-LEAST = 3
-"""Replicates that a decisive verdict needs at least."""
 ABOUT = ("source", "origin", "bearing", "statement", "predicted")
 """What a verdict has from its claim as it is."""
 WHEN: tuple[Written, ...] = get_args(Written)
@@ -135,17 +134,13 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
     counts = evidence.count(places, (claim.over, claim.window) if is_slope else None)
     unsettled = evidence.unsettled_for(claim, places) if is_slope and evidence.search else ""
 
-    value, interval = rounded(answer.value, answer.low, answer.high)
-    said = f"{answer.subject} is {value}" if value else f"{answer.subject} is not a number"
-    if value and answer.low != answer.high:
-        said += f", {100 * claim.level:.4g} % interval {interval}" if interval else ", without an interval"
     rests = f"{answer.note}; {counts.told}" if answer.note else counts.told
     if claim.kind == "slope" and claim.window is not None:  # whoever sets a window chooses sizes
         whole = estimate(evidence, claim.model_copy(update={"window": (-math.inf, math.inf)}))
         shown = rounded(whole.value, whole.low, whole.high)
         rests += f"; over all sizes the slope is {' '.join(shown)}" if whole.note != answer.note and shown[1] else ""
 
-    word, reason, place = compared(answer, claim)
+    word, reason, place = compared(answer, claim.region)
     doubt = ""
     if obstacles := list(_obstacles(answer, counts, claim, scale, unsettled)):
         word, reason = "inconclusive", obstacles[0][0]
@@ -155,11 +150,9 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
             word, reason = "inconclusive", "not converged"
         else:
             rests += "; the verdict is the same without the replicates that did not converge"
-    why = f"{said}: {place} {rule(claim)} ({rests})."
-    if doubt:
-        why = f"{said} ({rests}). {doubt}"
-    elif answer.cases is not None:
-        why = f"{said}; the rule is {rule(claim)} ({rests}). {_bound(answer.cases, claim.level)}"
+    why = reasoned(answer, claim.level, rests, place, rule(claim), doubt)
+    if answer.cases is not None and not doubt:
+        why = f"{said(answer, claim.level)}; the rule is {rule(claim)} ({rests}). {_bound(answer.cases, claim.level)}"
     return Verdict(
         **about,
         estimate=answer.value,
@@ -185,33 +178,15 @@ def _obstacles(
                 trusted = False
                 verb = "are missing" if word == "missing" else "failed"
                 yield word, f"{runs} of {counts.replicates} runs {verb}."
-    if trusted and not (math.isfinite(answer.value) and answer.low <= answer.value <= answer.high):
-        yield "no interval", "There is no interval around it."
-    elif trusted and answer.cases is None and not answer.exact:
-        if answer.replicates is not None and answer.replicates < LEAST:
-            yield "too few", f"{answer.replicates} replicates are too few; a verdict needs at least {LEAST}."
-        elif answer.low == answer.high:
-            yield "no width", "Its interval has no width, though it is not exact: all replicates may give one number."
+    if trusted:
+        yield from unfit(answer)
+    if answer.bend and claim.bent == "inconclusive":
+        yield "bent", BENT
     if unsettled:
         yield "not settled", unsettled
     if claim.printed and scale != "paper":
         text = f"The paper prints {number(claim.predicted)} for its own problem; a run{AT_SCALE[scale]} is not compared"
         yield "other problem", f"{text} with it."
-
-
-def compared(answer: Estimate, claim: Claim) -> tuple[Word, str, str]:
-    """Compare an estimate with the region of a rule: the verdict, why it is inconclusive, and what lies where."""
-    low, high = claim.region
-    if (cases := answer.cases) is not None:
-        if cases.every:
-            return ("no counterexample" if cases.inside == cases.count else "refuted"), "", ""
-        return ("supported", "", "") if cases.inside else ("inconclusive", "no case", "")
-    point = answer.low == answer.high
-    if low <= answer.low and answer.high <= high:
-        return "supported", "", "it is" if point else "the whole interval is"
-    if answer.high < low or answer.low > high:
-        return "not supported", "", "it is not" if point else "no part of the interval is"
-    return "inconclusive", "across the edge", "only a part of the interval is"
 
 
 def _without_the_rest(evidence: Evidence, claim: Claim, word: Word) -> str:
@@ -222,7 +197,7 @@ def _without_the_rest(evidence: Evidence, claim: Claim, word: Word) -> str:
         return f"Without the replicates that did not converge there is no number: {error}"
     if not (math.isfinite(answer.low) and math.isfinite(answer.high)):
         return "Some replicates did not converge, and too few are left to judge without them."
-    other, *_ = compared(answer, claim)
+    other, *_ = compared(answer, claim.region)
     if other == word:
         return ""
     value, interval = rounded(answer.value, answer.low, answer.high)

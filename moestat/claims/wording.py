@@ -6,15 +6,16 @@ import inspect
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 from moestat.claims.estimates import against, resolve
 from moestat.claims.selection import NoAnswerError
 from moestat.rates import Cases
+from moestat.rates.verdict import Word
+from moestat.rates.verdict import in_words as region_in_words
 from moestat.rounding import number
 from moestat.study.spec import Claim, Scale
 
-Word = Literal["supported", "no counterexample", "not supported", "refuted", "inconclusive"]
 VERDICTS: tuple[Word, ...] = ("supported", "no counterexample", "not supported", "refuted", "inconclusive")
 AT_SCALE: dict[Scale, str] = {"paper": "", "reduced": " at reduced scale", "stand-in": " on a stand-in"}
 
@@ -67,12 +68,7 @@ def wording(word: Word, scale: Scale, cases: Cases | None = None) -> str:
 
 def rule(claim: Claim) -> str:
     """Return the rule of a claim in words: ``within [-0.61, -0.41]``, ``at most 0``, ``at least 2``."""
-    low, high = claim.region
-    if claim.at_most is not None:
-        return f"at most {number(high)}"
-    if claim.at_least is not None:
-        return f"at least {number(low)}"
-    return f"{'equivalent, ' if claim.equivalent else ''}within [{number(low)}, {number(high)}]"
+    return "equivalent, " * bool(claim.equivalent) + region_in_words(claim.region)
 
 
 def in_words(claim: Claim) -> str:
@@ -94,7 +90,8 @@ def in_words(claim: Claim) -> str:
         if claim.window:
             parts.append(f"{claim.over} from {number(claim.window[0])} to {number(claim.window[1])}")
     subject = ", ".join(filter(None, (what, *parts)))
-    return f"Supported where the whole {100 * claim.level:.4g} % interval of the {subject} is {rule(claim)}."
+    text = f"Supported where the whole {100 * claim.level:.4g} % interval of the {subject} is {rule(claim)}"
+    return text + ", and the line does not bend." * (claim.bent == "inconclusive") or text + "."
 
 
 def _purpose(function: str) -> str:

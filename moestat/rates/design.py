@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
-LEAST = 3  #: A verdict needs as many replicates.
+from moestat.errors import InputError
+from moestat.rates.verdict import LEAST
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,57 @@ class Design:
     half_width: float
 
 
+def plan(
+    table: Any,
+    half_width: float | None = None,
+    *,
+    margin: float | None = None,
+    chance: float = 0.8,
+    most: int = 100_000,
+) -> pd.DataFrame:
+    """Return how many replicates each arm of a table needs, at its own sizes and with its own spread.
+
+    Parameters
+    ----------
+    table : Table or RateFit
+        Of a pilot, with two replicates or more.
+    half_width : float, optional
+        Wanted half-width of the t-interval of a slope.
+    margin, chance : float, optional
+        Instead of it the distance of a true slope from the edge of a rule, which is to be decided with this chance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per arm the standard deviation of one replicate's slope, the replicates that are there, the half-width that
+        they give, the replicates that are needed and the half-width that these give on average.
+    """
+    if (half_width is None) == (margin is None) or not (half_width or margin or 0.0) > 0:
+        raise InputError(f"a plan is for a half_width or a margin above 0; they are {half_width} and {margin}")
+    rows = []
+    for arm, fit in getattr(table, "fits", {"": table}).items():
+        sd, there = float(np.std(fit.slopes, ddof=1)) if fit.complete > 1 else math.nan, fit.complete
+        if not sd > 0:
+            raise InputError(f"{there} replicates{f' of {arm!r}' if arm else ''} show no spread to plan by")
+        if half_width is not None:
+            enough = np.flatnonzero(_factor(np.arange(2, most + 1), fit.level) * sd <= half_width)
+            if not enough.size:
+                raise InputError(f"more than {most} replicates are needed for a half-width of {half_width:g}")
+            needed = 2 + int(enough[0])
+        else:
+            needed = paired_seeds(margin or 0.0, sd, chance=chance, level=fit.level, most=most)
+        now, then = (float(_factor(count, fit.level) * sd) for count in (there, needed))
+        rows.append((arm, sd, there, now, needed, then))
+    columns = ["arm", "slope_sd", "replicates", "half_width", "needed", "half_width_then"]
+    return pd.DataFrame(rows, columns=columns).set_index("arm")
+
+
 def power(
     half_width: float,
     log_sd: float,
     *,
-    low: float = 1e3,
-    high: float = 1e5,
+    low: float,
+    high: float,
     sizes: Sequence[int] = (4, 6, 8, 12, 16),
     level: float = 0.95,
     assurance: float | None = None,
@@ -48,22 +95,20 @@ def power(
     Parameters
     ----------
     half_width : float
-        Wanted half-width of the slope's interval, e.g. 0.05 to tell -0.25 from -0.5 with ease. With a half-width as
-        large as the distance from the edge of a claim little more than half of the studies decide: :func:`deciding`.
+        Wanted half-width of the slope's interval. With one as large as the distance from the edge of a claim little
+        more than half of the studies decide: :func:`deciding`.
     log_sd : float
-        Standard deviation of the log loss of one replicate, independent between sizes
-        (``RateFit.log_sd`` of a pilot); for a loss it is close to its coefficient of variation.
+        Standard deviation of the log loss of one replicate, independent between sizes (``RateFit.log_sd`` of a pilot).
     assurance : float, optional
-        Probability with which the interval of the study is at most that long, e.g. 0.8. The half-width is random, as
-        the spread is estimated; without an assurance it is kept on average (in the root mean square).
+        Probability with which the interval is at most that long; without one it is so on average (root mean square).
     most : int
         Largest number of replicates that is considered; designs beyond it are left out.
 
     Examples
     --------
-    >>> [(d.sizes, d.replicates) for d in power(0.05, 0.6)]
+    >>> [(d.sizes, d.replicates) for d in power(0.05, 0.6, low=1e3, high=1e5)]
     [(4, 50), (6, 40), (8, 33), (12, 25), (16, 20)]
-    >>> [(d.sizes, d.replicates) for d in power(0.05, 0.6, assurance=0.8)]
+    >>> [(d.sizes, d.replicates) for d in power(0.05, 0.6, low=1e3, high=1e5, assurance=0.8)]
     [(4, 57), (6, 47), (8, 39), (12, 30), (16, 24)]
     """
     _check(log_sd, low, high, sizes, level)
@@ -73,13 +118,13 @@ def power(
     factor = _factor(replicates, level)
     if assurance is not None:
         factor = factor * np.sqrt(stats.chi2.ppf(assurance, replicates - 1) / (replicates - 1))
-    designs = []
-    for count in sizes:
-        widths = factor * _slope_sd(log_sd, low, high, count)
-        enough = np.flatnonzero(widths <= half_width)
-        if enough.size:
-            designs.append(Design(int(count), int(replicates[enough[0]]), float(widths[enough[0]])))
-    return designs
+    sds = [(count, _slope_sd(log_sd, low, high, count)) for count in sizes]
+    enough = [(count, sd, int(np.argmax(factor * sd <= half_width))) for count, sd in sds]
+    return [
+        Design(int(count), int(replicates[k]), float(factor[k] * sd))
+        for count, sd, k in enough
+        if factor[k] * sd <= half_width
+    ]
 
 
 def chance(
@@ -88,8 +133,8 @@ def chance(
     *,
     sizes: int,
     replicates: int,
-    low: float = 1e3,
-    high: float = 1e5,
+    low: float,
+    high: float,
     level: float = 0.95,
 ) -> float:
     """Return the probability that a study decides a claim about a slope; otherwise as :func:`power`.
@@ -100,7 +145,7 @@ def chance(
 
     Examples
     --------
-    >>> [round(chance(0.1, 0.6, sizes=8, replicates=r), 2) for r in (5, 10, 20)]
+    >>> [round(chance(0.1, 0.6, sizes=8, replicates=r, low=1e3, high=1e5), 2) for r in (5, 10, 20)]
     [0.23, 0.52, 0.85]
     """
     _check(log_sd, low, high, [sizes], level)
@@ -114,8 +159,8 @@ def deciding(
     log_sd: float,
     *,
     chance: float = 0.8,
-    low: float = 1e3,
-    high: float = 1e5,
+    low: float,
+    high: float,
     sizes: Sequence[int] = (4, 6, 8, 12, 16),
     level: float = 0.95,
     most: int = 100_000,
@@ -127,7 +172,7 @@ def deciding(
 
     Examples
     --------
-    >>> [(d.sizes, d.replicates) for d in deciding(0.1, 0.6)]
+    >>> [(d.sizes, d.replicates) for d in deciding(0.1, 0.6, low=1e3, high=1e5)]
     [(4, 26), (6, 22), (8, 18), (12, 14), (16, 11)]
     """
     _check(log_sd, low, high, sizes, level)

@@ -86,7 +86,7 @@ def difference(
         first, second = (
             np.where(np.isfinite(other) & (other > 0), one, np.nan) for one, other in ((first, second), (second, first))
         )
-    one, other = (fit_array(values, sizes, window, level, draws=0) for values in (first, second))
+    one, other = (fit_array(values, sizes, window, level) for values in (first, second))
     slopes = one.slopes, other.slopes
     estimate = over_replicates(slopes[0] - slopes[1], level) if paired else _welch(*slopes, level)
     bend = bends.sentence({"the first line": one.turn, "the second line": other.turn})

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
 
 from moestat import streams
 from moestat.doors import takes_float64
+
+DRAWS, PARTS = 1999, 10  #: Resamples of the bootstrap, and how many parts they are taken in, for the memory.
+BOOTSTRAP = (8, 1000)  #: Numbers of samples of which it is made.
+ROUNDING = 1e-12  #: A standard error of a slope below this one is none.
+MOST = 3.0  #: Its quantiles are at most so many times those of t.
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,6 @@ class Estimate:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-NOTHING = Estimate(np.nan, np.nan, np.nan)
-
-
 @takes_float64("x", "logs")
 def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     """Return the least-squares slopes (..., R) of logs (..., S, R) at log sizes x (S,); NaN for fewer than two."""
@@ -90,43 +92,27 @@ def over_replicates(samples: np.ndarray, level: float) -> Estimate:
     return Estimate(mean, low, high, se=se)
 
 
-def of_log_means(x: np.ndarray, losses: np.ndarray, level: float) -> tuple[Estimate, Estimate]:
-    """Return the OLS and the WLS slope of the log mean of losses (S, R) at log sizes x (S,)."""
-    from statsmodels.regression.linear_model import OLS, WLS  # a slow import, needed here alone
+def wider(samples: np.ndarray, level: float) -> Estimate:
+    """Return the mean of independent samples (R,) with an interval that also covers where their law is skewed.
 
-    size, count = losses.shape
-    if size < 2 or count == 0:
-        return NOTHING, NOTHING
-    # each size in units of its own, a power of two that changes no digit: squares of 1e200 or 1e-200 are none
-    unit = np.frexp(np.max(losses, axis=1))[1]
-    relative = np.ldexp(losses, -unit[:, None])
-    means = np.ldexp(np.mean(relative, axis=1), unit)
-    design = np.stack([np.ones(size), x], axis=1)
-    line = OLS(np.log(means), design).fit()
-    slope = float(line.params[1])
-    if size < 3:
-        ols = Estimate(slope, np.nan, np.nan)
-    else:
-        low, high = (float(v) for v in line.conf_int(1 - level)[1])
-        ols = Estimate(slope, low, high, se=float(line.bse[1]))
-    if count < 2:
-        return ols, NOTHING
-    se = np.std(relative, axis=1, ddof=1) / np.sqrt(count) / np.mean(relative, axis=1)
-    if not np.all(se > 0):
-        return ols, NOTHING
-    weighted = WLS(np.log(means), design, weights=se**-2.0).fit(cov_type="fixed scale")
-    value, error = float(weighted.params[1]), float(weighted.bse[1])
-    half = float(stats.t.ppf(0.5 + level / 2, count - 1)) * error
-    return ols, Estimate(value, value - half, value + half, se=error)
+    The hull of the t-interval and of the bootstrap-t interval (Efron 1982), for ``BOOTSTRAP`` numbers of samples; the
+    t-interval for others: fewer samples have too few resamples, and of more the mean is as good as normal. Where most
+    samples agree, quantiles of the bootstrap run away; none counts for more than ``MOST`` times that of t.
+    """
+    plain, count = over_replicates(samples, level), samples.size
+    if not (BOOTSTRAP[0] <= count <= BOOTSTRAP[1] and plain.se > ROUNDING):
+        return plain
+    drawn = streams.generator(0, streams.key(use="rates.wider"), 0, "bootstrap").integers(count, size=(DRAWS, count))
+    unit = (samples - plain.value) / plain.se
+    ratio = np.sort(np.concatenate([_studentised(unit[rows]) for rows in np.array_split(drawn, PARTS)]))
+    usual = float(stats.t.ppf(0.5 + level / 2, count - 1))
+    tail = max(int((0.5 - level / 2) * (ratio.size + 1)) - 1, 0)
+    below, above = (float(np.clip(end, usual, MOST * usual)) for end in (ratio[-1 - tail], -ratio[tail]))
+    return replace(plain, low=plain.value - below * plain.se, high=plain.value + above * plain.se)
 
 
-def bootstrap(x: np.ndarray, losses: np.ndarray, level: float, draws: int, seed: int) -> tuple[float, float]:
-    """Return the percentile interval of the slope of the log mean loss, whole replicates drawn again."""
-    count = losses.shape[1]
-    if draws < 1 or count < 2 or x.size < 2:
-        return (np.nan, np.nan)
-    rng = streams.generator(seed, streams.key(use="rates.fit"), 0, "bootstrap")
-    weights = rng.multinomial(count, np.full(count, 1 / count), size=draws) / count
-    each = replicate_slopes(x, np.log(losses @ weights.T))
-    low, high = np.quantile(each, [0.5 - level / 2, 0.5 + level / 2])
-    return float(low), float(high)
+def _studentised(samples: np.ndarray) -> np.ndarray:
+    """Return the means of samples (B, R) in their standard errors, where these are above 0."""
+    mean, se = np.mean(samples, axis=1), np.std(samples, axis=1, ddof=1) / np.sqrt(samples.shape[1])
+    kept: np.ndarray = mean[se > 0] / se[se > 0]
+    return kept

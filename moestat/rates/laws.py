@@ -1,125 +1,212 @@
-r"""Power law or log law: what the data are compatible with.
+r"""Which law errors follow: a power of the size, of its logarithm, of both, a power above a floor, a change of slope.
 
-The power law :math:`C n^{s}` and the log law :math:`C (\log n)^{-\tau}` have two parameters each, so their Gaussian
-likelihoods compare without a penalty. Over two decades they bend away from each other by less than a few per cent,
-so the comparison seldom decides anything: the answer here is which laws the data are compatible with, together with
-the chance that the likelihood would pick the true one.
+Each law is fitted to the mean log errors by least squares. Its parameters have intervals over replicates by the delta
+method: what a replicate's deviation from the fitted curve moves them by, to first order, is a sample of each.
+
+Over two decades a power of n and one of log n bend away from each other by less than a few per cent, so that the
+criterion seldom decides between them: the p-value of a law says whether the replicates reject it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
-from moestat import streams
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
-from moestat.rates.loglog import fit_array
+from moestat.rates.estimate import Estimate, wider
+from moestat.rates.loglog import RateFit, fit_array
+from moestat.rounding import estimate as rounded
+
+EXACT = 1e-20  #: A mean square of residuals of logs below this one is rounding.
+FORMS: Mapping[str, str] = {
+    "power": "{scale} n^{slope}",
+    "log": "{scale} (log n)^{power}",
+    "power and log": "{scale} n^{slope} (log n)^{power}",
+    "floor": "{floor} + {scale} n^{slope}",
+    "change": "n^{first} up to n = {place}, n^{second} beyond",
+}
 
 
 @dataclass(frozen=True)
-class LawComparison:
-    """How a power law and a log law fare on the same losses."""
+class Law:
+    """A fitted law; its text is the formula, with 95 % intervals (or those of the fit's level) of what it is about."""
 
-    slope: float  #: Exponent s of the power law.
-    tau: float  #: Exponent of the log law (log n)**-tau.
-    #: Gaussian log likelihood of the power law minus that of the log law, for the mean log losses with one common
-    #: variance; positive favours the power law.
-    log_likelihood_ratio: float
-    #: P-values of each law being right: t-tests over replicates of the other law's direction, valid however the sizes
-    #: share their data.
-    p_power: float
-    p_log: float
-    #: Chance that the likelihood picks the right one of the two fitted laws at this spread, grid and number of
-    #: replicates (simulated; the mean over which law is true).
-    probability_correct: float
-    compatible: tuple[str, ...]  #: The laws that are not rejected at 1 - level.
+    name: str  #: ``power``, ``log``, ``power and log``, ``floor`` or ``change``.
+    parameters: Mapping[str, Estimate]
+    curve: np.ndarray  #: (S,): Its values at the sizes.
+    tangent: np.ndarray  #: (S, parameters): What each parameter moves of the log of the curve.
+    #: Akaike's criterion for few sizes, of the mean log errors with one common variance: the smaller, the better.
+    aicc: float
+    #: P-value of the law being right: a t-test over replicates, in the direction in which the best other law departs.
+    p: float = math.nan
+
+    def __str__(self) -> str:
+        shown: dict[str, str] = {}
+        for name, e in self.parameters.items():
+            value, ends = rounded(e.value, e.low, e.high)
+            shown[name] = f"{e.value:.3g}" if name == "scale" else f"{value} {ends}".rstrip()
+        return FORMS[self.name].format(**shown)
+
+
+@dataclass(frozen=True, repr=False)
+class LawComparison:
+    """How laws fare on the same losses: in the order of their criterion, the best first."""
+
+    laws: tuple[Law, ...]
     reasons: tuple[str, ...]  #: Why the series cannot be trusted, as in :func:`moestat.rates.fit`.
+    level: float
 
     @property
-    def sentence(self) -> str:
-        """The comparison in one sentence."""
-        names = {"power": f"a power law n^{self.slope:.2f}", "log": f"a log law (log n)^{-self.tau:.2f}"}
-        if not np.isfinite(self.slope):
-            return "There is nothing to compare: " + " ".join(self.reasons)
-        if not self.compatible:
-            return f"The losses are compatible neither with {names['power']} nor with {names['log']}."
-        text = " and with ".join(names[name] for name in self.compatible)
-        chance = f"; at this spread the likelihood picks the right law with probability {self.probability_correct:.2f}"
-        return f"The losses are compatible with {text}{chance}."
+    def compatible(self) -> tuple[str, ...]:
+        """The laws that are not rejected at 1 - level; a p-value that does not exist rejects nothing."""
+        return tuple(law.name for law in self.laws if not law.p < 1 - self.level)
+
+    def __str__(self) -> str:
+        best = self.laws[0].aicc if self.laws else math.nan
+        lines = [f"{law.aicc - best:7.1f}  {law.p:5.3f}  {law.name + ':':14} {law}" for law in self.laws]
+        head = "   AICc      p  law, the best first" if lines else "There is nothing to compare."
+        return "\n".join([head, *lines, *self.reasons])
+
+    __repr__ = __str__
 
 
 def compare_laws(
-    values: Any,
-    *,
-    over: Any,
-    window: tuple[float, float] | None = None,
-    level: float = 0.95,
-    draws: int = 4000,
-    seed: int = 0,
+    values: Any, *, over: Any, window: tuple[float, float] | None = None, level: float = 0.95
 ) -> LawComparison:
-    """Compare a power law with a log law on losses (S, R) at sizes ``over`` (S,), all above 1.
-
-    Otherwise as :func:`moestat.rates.fit`; ``draws`` curves are simulated for ``probability_correct``.
-    """
+    """Compare laws on losses (S, R) at sizes ``over`` (S,), all above 1; otherwise as :func:`moestat.rates.fit`."""
     losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
     line = fit_array(losses, sizes, window, level)
     if np.any(line.sizes <= 1):
         raise ValueError("a log law needs sizes above 1")
-    size, count = line.losses.shape
-    if size < 3 or count == 0:
-        reasons = line.reasons or ("fewer than 3 sizes or no complete replicate.",)
-        return LawComparison(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, (), reasons)
+    return LawComparison(laws(line), line.reasons, level)
+
+
+def laws(line: RateFit) -> tuple[Law, ...]:
+    """Return the laws that a fit's sizes are enough for, the best first."""
+    many = np.unique(line.sizes).size
+    found = [law for law in _fitted(line) if many > len(law.parameters)] if line.complete and many > 2 else []
+    found.sort(key=lambda law: law.aicc)
+    # a law that is right leaves nothing of a mean in the direction of the best one, or of the next one, beside its own
+    logs = np.log(line.losses)
+    for place, law in enumerate(found):
+        toward = (
+            np.log(found[1 if place == 0 else 0].curve / law.curve) if len(found) > 1 else np.zeros(line.sizes.size)
+        )
+        beside = toward - law.tangent @ (np.linalg.pinv(law.tangent) @ toward)
+        along = beside @ (logs - np.log(law.curve)[:, None])
+        known = along.size > 1 and np.std(along) > EXACT
+        found[place] = replace(law, p=float(stats.ttest_1samp(along, 0.0).pvalue) if known else math.nan)
+    return tuple(found)
+
+
+def of_bent(line: RateFit) -> list[Law]:
+    """Return what a bent line may be: the best law, unless it is the power law, and the one with a floor that shows."""
+    found = laws(line)
+    best = [law for law in found[:1] if law.name != "power"]
+    return best + [law for law in found[1:] if law.name == "floor" and law.parameters["floor"].low > 0]
+
+
+def _fitted(line: RateFit) -> Iterator[Law]:
     x, logs = np.log(line.sizes), np.log(line.losses)
-    curves = {"power": x, "log": np.log(x)}
-    mean = np.mean(logs, axis=1)
-    fitted = {name: _line(u, mean) for name, u in curves.items()}
-    rss = {name: float(np.sum((mean - line) ** 2)) for name, (_, line) in fitted.items()}
-    p = {name: _p_value(curves[name], curves[other], logs) for name, other in (("power", "log"), ("log", "power"))}
-    right = []
-    if count > 1:
-        # mean log curves of either law at the observed spread, of which the likelihood picks one
-        sd = np.std(logs, axis=1, ddof=1) / np.sqrt(count)
-        noise = streams.generator(seed, streams.key(use="rates.compare_laws"), 0, "noise")
-        deviation = sd[:, None] * noise.standard_normal((size, draws))
-        for true, wrong in (("power", "log"), ("log", "power")):
-            sample = fitted[true][1][:, None] + deviation
-            right.append(np.mean(_residual(curves[true], sample) < _residual(curves[wrong], sample)))
-    ratio = 0.5 * size * float(np.log(rss["log"] / rss["power"])) if min(rss.values()) > 0 else np.nan
-    return LawComparison(
-        slope=fitted["power"][0],
-        tau=-fitted["log"][0],
-        log_likelihood_ratio=ratio,
-        p_power=p["power"],
-        p_log=p["log"],
-        probability_correct=float(np.mean(right)) if right else np.nan,
-        # a p-value that does not exist (one replicate) rejects nothing
-        compatible=tuple(name for name in curves if not p[name] < 1 - level),
-        reasons=line.reasons,
-    )
+    y, one = np.mean(logs, axis=1), np.ones(x.size)
+
+    def law(name: str, names: str, theta: np.ndarray, curve: np.ndarray, jacobian: np.ndarray) -> Law:
+        # to first order, a replicate's own parameters, whose mean is that of the fit
+        moved = np.linalg.pinv(jacobian) @ (logs - curve[:, None])
+        found = {
+            key: _shifted(value, each, line.level) for key, value, each in zip(names.split(), theta, moved, strict=True)
+        }
+        found |= {key: _exp(found[key]) for key in ("scale", "place") if key in found}
+        return Law(name, found, np.exp(curve), jacobian, _aicc(y - curve, theta.size))
+
+    designs = {"power": ("scale slope", [one, x])}
+    if np.all(x > 0):
+        designs |= {"log": ("scale power", [one, np.log(x)])}
+        designs |= {"power and log": ("scale slope power", [one, x, np.log(x)])}
+    for name, (names, columns) in designs.items():
+        design = np.stack(columns, axis=1)
+        theta = np.linalg.lstsq(design, y, rcond=None)[0]
+        yield law(name, names, theta, design @ theta, design)
+    if line.slope < 0 and (solved := _with_floor(x, y)) is not None:
+        yield law("floor", "scale floor slope", *solved)
+    if np.unique(x).size > 4:
+        yield law("change", "level first second place", *_with_change(x, y))
 
 
-def _line(u: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    centred = u - np.mean(u)
-    slope = float(centred @ y / (centred @ centred))
-    return slope, np.mean(y) + slope * centred
+def _with_floor(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Fit log(E + exp(c + s x)); return parameters (c, E, s), curve and Jacobian, or None where no floor E shows."""
+    unit = np.min(y)
+
+    def curve(theta: np.ndarray) -> np.ndarray:
+        return np.asarray(np.logaddexp(np.log(theta[1]), theta[0] + theta[2] * (x - x[0])))
+
+    def jacobian(theta: np.ndarray) -> np.ndarray:
+        share = np.exp(theta[0] + theta[2] * (x - x[0]) - curve(theta))
+        return np.stack([share, np.exp(-curve(theta)), share * (x - x[0])], axis=1)
+
+    found = []
+    for slope in (-1.5, -0.6, -0.25):
+        start = [np.log(max(np.exp(y[0] - unit) - 0.5, 0.05)), 0.5, slope]
+        solved = optimize.least_squares(
+            lambda theta: curve(theta) - (y - unit),
+            start,
+            jacobian,
+            bounds=([-np.inf, 1e-12, -20.0], [np.inf, np.inf, -1e-3]),
+            x_scale="jac",
+            **dict.fromkeys(("xtol", "ftol", "gtol"), 1e-12),
+        )
+        found.append(solved)
+    theta = min(found, key=lambda solved: solved.cost).x
+    if theta[1] < 1e-6 or theta[2] > -2e-3 or theta[2] < -19:
+        return None
+    shape, scale = jacobian(theta), np.exp(unit)
+    # in the user's units: c at n = 1, E times the unit
+    shape = shape @ np.array([[1.0, 0.0, x[0]], [0.0, 1 / scale, 0.0], [0.0, 0.0, 1.0]])
+    return np.array([theta[0] + unit - theta[2] * x[0], theta[1] * scale, theta[2]]), curve(theta) + unit, shape
 
 
-def _p_value(own: np.ndarray, other: np.ndarray, logs: np.ndarray) -> float:
-    """Test that log losses are linear in ``own``: their component along ``other``, outside that line, has mean 0."""
-    extra = other - _line(own, other)[1]
-    along = (extra / np.sqrt(extra @ extra)) @ logs
-    if along.size < 2 or np.std(along) == 0:
-        return np.nan
-    return float(stats.ttest_1samp(along, 0.0).pvalue)
+def _with_change(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fit two lines that meet; return parameters (level, first slope, second slope, place), curve and Jacobian."""
+    inner = np.unique(x)
+
+    def solved(place: float) -> tuple[float, np.ndarray, np.ndarray]:
+        beyond = np.maximum(x - place, 0.0)
+        design = np.stack([np.ones(x.size), x - beyond, beyond], axis=1)
+        theta = np.linalg.lstsq(design, y, rcond=None)[0]
+        return float(np.sum((y - design @ theta) ** 2)), theta, design
+
+    grid = np.linspace(inner[1], inner[-2], 101)
+    near, step = min(grid, key=lambda place: solved(place)[0]), grid[1] - grid[0]
+    ends = max(near - step, inner[1]), min(near + step, inner[-2])
+    place = float(optimize.minimize_scalar(lambda place: solved(place)[0], bounds=ends, method="bounded").x)
+    _, theta, design = solved(place)
+    turn = (theta[1] - theta[2]) * (x > place)
+    return np.append(theta, place), design @ theta, np.column_stack([design, turn])
 
 
-def _residual(u: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the residual sums of squares of lines in ``u`` through the columns of ``y``."""
-    centred = u - np.mean(u)
-    deviation = y - np.mean(y, axis=0)
-    left: np.ndarray = np.sum(deviation**2, axis=0) - (centred @ deviation) ** 2 / (centred @ centred)
-    return left
+def _shifted(value: float, moved: np.ndarray, level: float) -> Estimate:
+    """Return a parameter with the interval of its samples, which are deviations of mean 0."""
+    around = wider(moved - np.mean(moved), level)  # the mean is 0 but at a bound, and at a corner
+    return Estimate(float(value), float(value + around.low), float(value + around.high), se=around.se)
+
+
+def _exp(e: Estimate) -> Estimate:
+    value, low, high = (float(np.exp(min(end, 700.0))) for end in (e.value, e.low, e.high))
+    return Estimate(value, low, high, se=value * e.se)
+
+
+def _aicc(residual: np.ndarray, parameters: int) -> float:
+    """Return Akaike's corrected criterion with one common variance; infinite for too few sizes."""
+    from statsmodels.tools.eval_measures import aicc  # a slow import
+
+    size, free = residual.size, parameters + 1
+    if size - free - 1 <= 0:
+        return math.inf
+    variance = max(float(np.mean(residual**2)), EXACT)
+    return float(aicc(-0.5 * size * (np.log(2 * np.pi * variance) + 1), size, free))

@@ -3,8 +3,8 @@ r"""Log-log fits of a loss over sizes.
 The estimate is the mean over replicates of the slope of log loss against log size, with the t-interval over
 replicates. It is the one whose interval keeps its level whatever the spread does along the sizes and however the
 sizes share their data, because a replicate is the unit: its sizes may be nested, share a seed, or differ in spread.
-The price is its estimand, the slope of the *mean log* loss. The slope of the *log mean* loss, by least squares with
-equal or Monte Carlo weights, stands beside it: its usual interval is not honest when the spread changes with size.
+The price is its estimand, the slope of the *mean log* loss, not of the *log mean* loss. Where the slopes of replicates
+are skewed, as with fits of which some escape, the t-interval is too short: ``wider`` is for them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,23 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
+from scipy import stats
 
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
 from moestat.rates import bends
-from moestat.rates.estimate import Estimate, bootstrap, mean_interval, of_log_means, over_replicates, replicate_slopes
+from moestat.rates.estimate import (
+    BOOTSTRAP,
+    Estimate,
+    mean_interval,
+    over_replicates,
+    replicate_slopes,
+    wider,
+)
 
 DECADE = 10.0
 MIN_SIZES = 4
@@ -45,13 +52,13 @@ class RateFit:
     last_half: Estimate
     #: Change of the local slope per decade of sizes (from a quadratic per replicate); 0 for a power law.
     curvature: Estimate
-    #: local, local_se: (S - 1,): Slopes between neighbouring sizes and their standard errors over replicates.
+    #: local, local_se: (distinct sizes - 1,): Slopes between neighbouring ones and standard errors over replicates.
     local: np.ndarray
     local_se: np.ndarray
     slopes: np.ndarray  #: (R',), slope of every complete replicate.
     intercept: float  #: exp(intercept) n**rate is the fitted geometric mean loss.
     log_sd: np.ndarray  #: (S,), standard deviation of the log loss over replicates, per size.
-    sizes: np.ndarray  #: (S,): Increasing, those in the window.
+    sizes: np.ndarray  #: (S,): In order, those in the window; one that was measured twice is there twice.
     losses: np.ndarray  #: (S, R'), of the complete replicates: positive and finite at every size.
     #: replicates, complete: Replicates asked for and used.
     replicates: int
@@ -59,9 +66,6 @@ class RateFit:
     level: float  #: Level of all intervals.
     reasons: tuple[str, ...]  #: Why the fit cannot be trusted; empty when it can.
     turn: str  #: How the line bends, behind "is bent"; empty where the interval of its curvature reaches 0.
-    #: draws, seed: Of the bootstrap.
-    draws: int
-    seed: int
 
     @property
     def trusted(self) -> bool:
@@ -69,24 +73,21 @@ class RateFit:
         return not self.reasons
 
     @cached_property
-    def log_means(self) -> tuple[Estimate, Estimate]:
-        """Slopes of the log mean loss, with equal and with Monte Carlo weights."""
-        return of_log_means(np.log(self.sizes), self.losses, self.level)
+    def wider(self) -> Estimate:
+        """The estimate with an interval that also covers skewed slopes; of one replicate that of the regression."""
+        if self.complete == 1 and self.sizes.size > 2:
+            se = float(stats.linregress(np.log(self.sizes), np.log(self.losses[:, 0])).stderr)
+            half = se * float(stats.t.ppf(0.5 + self.level / 2, self.sizes.size - 2))
+            return replace(self.rate, low=self.slope - half, high=self.slope + half, se=se)
+        return replace(wider(self.slopes, self.level), bend=self.bend)
 
     @property
-    def ols(self) -> Estimate:
-        """Slope of the log mean loss with equal weights, interval from the residuals (t, S - 2)."""
-        return self.log_means[0]
-
-    @property
-    def wls(self) -> Estimate:
-        """The same with weights from the Monte Carlo standard errors, interval from them (t, R - 1)."""
-        return self.log_means[1]
-
-    @cached_property
-    def bootstrap(self) -> tuple[float, float]:
-        """Percentile interval of the ols slope when whole replicates are drawn again."""
-        return bootstrap(np.log(self.sizes), self.losses, self.level, self.draws, self.seed)
+    def kind(self) -> str:
+        """What the interval of ``wider`` is made of."""
+        if self.complete == 1:
+            return f"regression (t, {max(self.sizes.size - 2, 0)} degrees of freedom)"
+        inside = BOOTSTRAP[0] <= self.complete <= BOOTSTRAP[1]
+        return "hull of t and bootstrap-t over replicates" if inside else "t over replicates"
 
     @property
     def bend(self) -> str:
@@ -111,20 +112,23 @@ class RateFit:
     def row(self) -> dict[str, Any]:
         """Return the fit as one flat row of a table."""
         out: dict[str, Any] = {"slope": self.rate.value, "se": self.rate.se, "low": self.low, "high": self.high}
-        for name in ("ols", "wls", "first_half", "last_half", "curvature"):
+        out |= {"wider_low": self.wider.low, "wider_high": self.wider.high}
+        for name in ("first_half", "last_half", "curvature"):
             estimate: Estimate = getattr(self, name)
             out |= {name: estimate.value, f"{name}_se": estimate.se}
             out |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-        out |= {"bootstrap_low": self.bootstrap[0], "bootstrap_high": self.bootstrap[1], "intercept": self.intercept}
-        out |= {"sizes": self.sizes.size, "replicates": self.replicates, "complete": self.complete}
-        out |= {"first": float(self.sizes.min(initial=np.inf)), "last": float(self.sizes.max(initial=-np.inf))}
+        ends = {"first": float(self.sizes.min(initial=np.inf)), "last": float(self.sizes.max(initial=-np.inf))}
+        counts = {"sizes": self.sizes.size, "replicates": self.replicates, "complete": self.complete}
+        out |= {"intercept": self.intercept} | counts | ends
         return out | {"trusted": self.trusted, "reasons": " ".join(self.reasons), "notes": self.bend}
 
     def __str__(self) -> str:
         span = f" from {self.sizes[0]:g} to {self.sizes[-1]:g}" if self.sizes.size else ""
         upper = "" if self.bend else f"upper half {self.last_half.value:.3f}, "
+        one = self.complete == 1
+        counted = f"1 replicate, {self.kind}" if one else f"{self.complete} replicates"
         return (
-            f"slope {self.rate} ({self.level:.0%}, {self.complete} replicates, {self.sizes.size} sizes{span})\n"
+            f"slope {self.wider if one else self.rate} ({self.level:.0%}, {counted}, {self.sizes.size} sizes{span})\n"
             f"{trust(self.reasons, self.bend)}; {upper}curvature {self.curvature.value:+.3f} per decade"
         )
 
@@ -137,30 +141,14 @@ def trust(reasons: tuple[str, ...], bend: str) -> str:
     return "; ".join(text.rstrip(".") for text in [*said, bend] if text) or "trusted"
 
 
-@overload
-def fit(
-    values: xr.DataArray, *, over: Hashable, window: tuple[float, float] | None = ..., level: float = ...,
-    draws: int = ..., seed: int = ..., replicate: Hashable = ...,
-) -> Any: ...  # fmt: skip
-
-
-@overload
-def fit(
-    values: npt.ArrayLike, *, over: npt.ArrayLike, window: tuple[float, float] | None = ..., level: float = ...,
-    draws: int = ..., seed: int = ..., replicate: Hashable = ...,
-) -> RateFit: ...  # fmt: skip
-
-
 def fit(
     values: Any,
     *,
     over: Any,
     window: tuple[float, float] | None = None,
     level: float = 0.95,
-    draws: int = 2000,
-    seed: int = 0,
     replicate: Hashable = "replicate",
-) -> RateFit | xr.Dataset:
+) -> RateFit:
     """Fit the rate at which a loss falls with the size.
 
     Parameters
@@ -168,21 +156,19 @@ def fit(
     values : array (S, R) or xarray.DataArray
         Losses per size and replicate. A replicate keeps its place in all sizes. NaN marks a missing one.
     over : array (S,) or str
-        The sizes; for a DataArray the name of the dimension that holds them.
+        The sizes, of which one may be there twice; for a DataArray the name of the dimension that holds them.
     window : (low, high), optional
         Sizes that are used, both ends included; declare it before looking at the losses.
     level : float, default 0.95
         Of the intervals.
-    draws, seed : int
-        Of the bootstrap.
     replicate : str, default "replicate"
         Name of the replicates' dimension of a DataArray.
 
     Returns
     -------
-    RateFit or xarray.Dataset
-        A fit that prints as two lines; a Dataset (the columns of :meth:`RateFit.row`) when a DataArray has further
-        dimensions. A series that is too short, too narrow or incomplete is not ``trusted``, with reasons.
+    RateFit
+        It prints as two lines. A series that is too short, too narrow or incomplete is not ``trusted``, with reasons.
+        Several series are a :func:`moestat.rates.table`.
 
     Examples
     --------
@@ -196,41 +182,33 @@ def fit(
     refuse_other(values, over, "rates.fit")
     if not isinstance(values, xr.DataArray):
         losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
-        return fit_array(losses, sizes, window, level, draws, seed)
+        return fit_array(losses, sizes, window, level)
     array = arranged(values, over, replicate)
-    losses, sizes = as_float64(array.values, "values"), as_float64(array[over].values, "over")
-    if array.ndim == 2:
-        return fit_array(losses, sizes, window, level, draws, seed)
-    extra = array.dims[:-2]
-    flat = losses.reshape(-1, *array.shape[-2:])
-    rows = [fit_array(v, sizes, window, level, draws, seed).row() for v in flat]
-    shape = array.shape[:-2]
-    columns = {key: (extra, np.array([row[key] for row in rows]).reshape(shape)) for key in rows[0]} if rows else {}
-    coords = {k: v for k, v in array.coords.items() if set(v.dims) <= set(extra)}
-    return xr.Dataset(columns, coords=coords, attrs={"over": str(over), "level": level})
+    if array.ndim > 2:
+        rest = ", ".join(map(str, array.dims[:-2]))
+        raise ValueError(f"the data also run over {rest}: choose one by sel, or take rates.table for all")
+    return fit_array(as_float64(array.values, "values"), as_float64(array[over].values, "over"), window, level)
 
 
-def fit_array(
-    values: np.ndarray, sizes: np.ndarray, window: tuple[float, float] | None, level: float, draws: int = 2000,
-    seed: int = 0,
-) -> RateFit:  # fmt: skip
+def fit_array(values: np.ndarray, sizes: np.ndarray, window: tuple[float, float] | None, level: float) -> RateFit:
     """Fit float64 losses (S, R) at float64 sizes (S,): cut the window out, keep whole replicates, average slopes."""
     if not 0 < level < 1:
         raise ValueError(f"level is {level}; it must be between 0 and 1")
     if values.ndim != 2 or sizes.ndim != 1 or values.shape[0] != sizes.size:
         shapes = f"{values.shape} and over {sizes.shape}"
         raise ValueError(f"values has shape {shapes}; needed are (sizes, replicates) and (sizes,)")
-    if not np.all(np.isfinite(sizes) & (sizes > 0)) or np.unique(sizes).size != sizes.size:
-        raise ValueError("over must hold positive, finite sizes, each of them once")
+    if not np.all(np.isfinite(sizes) & (sizes > 0)):
+        raise ValueError("over must hold positive, finite sizes")
     low, high = (-np.inf, np.inf) if window is None else window
     if not low <= high:
         raise ValueError(f"window is {window}; it must be (low, high) with low <= high")
-    order = np.argsort(sizes)
+    order = np.argsort(sizes, kind="stable")
     order = order[(sizes[order] >= low) & (sizes[order] <= high)]
     sizes, values = sizes[order], values[order]
     reasons = []
-    if sizes.size < MIN_SIZES:
-        reasons.append(f"Only {sizes.size} sizes are in the window; a rate needs at least {MIN_SIZES}.")
+    distinct = np.unique(sizes)
+    if distinct.size < MIN_SIZES:
+        reasons.append(f"Only {distinct.size} sizes are in the window; a rate needs at least {MIN_SIZES}.")
     if sizes.size and sizes[-1] < DECADE * sizes[0] * (1 - 1e-12):
         reasons.append(
             f"The sizes span a factor of {sizes[-1] / sizes[0]:.3g}, from {sizes[0]:g} to {sizes[-1]:g}; "
@@ -253,21 +231,23 @@ def fit_array(
             "the numbers use the complete ones only."
         )
     if count < 2:
-        reasons.append(f"{count} complete replicates give no interval; at least 2 are needed.")
+        word = "1 complete replicate gives" if count == 1 else "0 complete replicates give"
+        reasons.append(f"{word} no interval over replicates; at least 2 are needed.")
     values = values[:, complete]
     x, logs = np.log(sizes), np.log(values)
     each = replicate_slopes(x, logs)
     middle = 0.5 * (x[0] + x[-1]) if x.size else np.nan
     halves = (x <= middle + 1e-9, x >= middle)  # a size in the middle belongs to the lower half, whatever rounding says
     change = np.full(each.size, np.nan)  # of the local slope per decade, from a quadratic in the log size
-    if x.size >= 3:
+    if distinct.size >= 3:
         u = x - np.mean(x)
         lower = np.stack([np.ones_like(u), u], axis=1)
         square = u**2 - lower @ np.linalg.lstsq(lower, u**2, rcond=None)[0]
         change = 2 * np.log(10) * (square @ logs) / (square @ square)
     both = (replicate_slopes(x[half], logs[half]) for half in halves)
     rate, first, last, curvature = (over_replicates(samples, level) for samples in (each, *both, change))
-    local, local_se, *_ = mean_interval(np.diff(logs, axis=0) / np.diff(x)[:, None], level)
+    at_size = np.array([np.mean(logs[sizes == size], axis=0) for size in distinct]).reshape(distinct.size, each.size)
+    local, local_se, *_ = mean_interval(np.diff(at_size, axis=0) / np.diff(np.log(distinct))[:, None], level)
     turn = ""
     if (curvature.low > 0 or curvature.high < 0) and abs(curvature.value) >= bends.STILL:
         turn = bends.turn(first, last, local)
@@ -288,8 +268,6 @@ def fit_array(
         level=level,
         reasons=tuple(reasons),
         turn=turn,
-        draws=draws,
-        seed=seed,
     )
 
 

@@ -119,7 +119,7 @@ def rates(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
         bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
         axes.errorbar(x, mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
         axes.plot(x, mean[known], color=colour, linestyle="none", **style.marker(index))
-        _line(axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
+        slope_line(axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
         text = _slope(fit)
         marks = {"untrusted": not fit.trusted, "bent": bool(fit.bend)}
         marks["unsettled"] = bool(evidence.unsettled(over, arm, figure.options.get("at", {})))
@@ -127,7 +127,7 @@ def rates(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
         text += "*" * marks["bent"] + "\N{DOUBLE DAGGER}" * marks["unsettled"]
         if stated.printed is not None and stated.printed not in printed:  # once for arms that share it
             printed.add(stated.printed)
-            _line(axes, fit, stated.printed, color=colour, linestyle="--", linewidth=1.0)
+            slope_line(axes, fit, stated.printed, color=colour, linestyle="--", linewidth=1.0)
             facts.parts.add("predicted")
             text += f" (paper\N{NO-BREAK SPACE}{stated.printed:g})"
         _entry(axes, facts, name, text, index, linestyle="-")
@@ -170,7 +170,7 @@ def _slope(fit: RateFit) -> str:
     return text if fit.trusted else f"({text})"
 
 
-def _line(axes: Axes, fit: RateFit, slope: float, **look: Any) -> None:
+def slope_line(axes: Axes, fit: RateFit, slope: float, **look: Any) -> None:
     """Draw a slope through the centre of the fitted points, over the fit window."""
     if np.isfinite(fit.intercept) and np.isfinite(slope):
         ends, centre = np.log(fit.sizes[[0, -1]]), np.mean(np.log(fit.sizes))

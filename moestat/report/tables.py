@@ -33,7 +33,7 @@ MESSAGES = 30
 RATE_HEAD = ("arm", "label", "loss", "over", "slope", "ci_low", "ci_high", "trusted", "why")
 MEAN_HEAD = ("variable", "arm", "label")
 MEANS = ("mean", "ci_low", "ci_high", "mcse", "sd", "median", "replicates", "lost")
-METHODS = ("ols", "wls", "last_half", "curvature")
+METHODS = ("last_half", "curvature")
 
 
 def rates(evidence: Evidence) -> pd.DataFrame:
@@ -97,8 +97,7 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
             for method in METHODS:
                 other = getattr(fit, method)
                 row |= {method: other.value, f"{method}_low": other.low, f"{method}_high": other.high}
-            low, high = fit.bootstrap
-            row |= {"bootstrap_low": low, "bootstrap_high": high, "level": fit.level}
+            row |= {"wider_low": fit.wider.low, "wider_high": fit.wider.high, "level": fit.level}
             row |= dict(zip(("window_low", "window_high"), facts.window or (np.nan, np.nan), strict=True))
             sizes = fit.sizes if fit.sizes.size else np.array([np.nan])
             row |= {"first": sizes[0], "last": sizes[-1], "sizes": fit.sizes.size}

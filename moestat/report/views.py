@@ -27,12 +27,12 @@ from moestat.study.spec import has_paper
 
 BENT = "* the line is bent: the interval of its curvature excludes 0, so the slope depends on the window."
 ENDED = "Failed runs have no values; runs that did not converge have values and are counted apart."
-SLOPES = {"Fisher": "reference_slope", "start": "start_slope", "OLS": "ols", "WLS": "wls", "last half": "last_half"}
+SLOPES = {"Fisher": "reference_slope", "start": "start_slope", "last half": "last_half"}
 SLOPES |= {"curvature": "curvature"}
 """Columns of the rate table with two decimals."""
 OF_RATES = (
     *("search", "notes", "sizes", "first", "last", "predicted", "bound", *SLOPES.values(), "ratio_to_reference"),
-    *("bootstrap_low", "bootstrap_high", "complete", "replicates", "failed", "not_converged"),
+    *("wider_low", "wider_high", "complete", "replicates", "failed", "not_converged"),
 )
 """What a table has of rates that could be fitted, if there are any."""
 RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
@@ -118,7 +118,7 @@ def _rate(row: Mapping[str, Any]) -> dict[str, str]:
     shown = {"slope": slope, "95 % interval": interval} | {end: _number(row[end]) for end in ("predicted", "bound")}
     for head, name in SLOPES.items():
         shown[head] = "" if pd.isna(row[name]) else f"{0.0 if abs(row[name]) < STILL else row[name]:z.2f}"
-    shown["bootstrap"] = estimate(row["ols"], row["bootstrap_low"], row["bootstrap_high"])[1]
+    shown["wider"] = estimate(row["slope"], row["wider_low"], row["wider_high"])[1]
     shown["loss/Fisher"] = number(row["ratio_to_reference"], 3)
     shown["complete"] = f"{_count(row['complete'])}/{_count(row['replicates'])}".strip("/")
     return shown | {"failed": _count(row["failed"]), "not conv.": _count(row["not_converged"])}

@@ -26,7 +26,7 @@ from moestat.study import seal
 from moestat.study.presets import figure_file
 from moestat.study.spec import Claim, Figure, Study
 
-NOT_IN_PAPER = ["start", "OLS", "WLS", "bootstrap", "last half", "curvature", "loss/Fisher", "failed", "not conv."]
+NOT_IN_PAPER = ["start", "wider", "last half", "curvature", "loss/Fisher", "failed", "not conv."]
 NOT_IN_PAPER += ["sd", "median"]
 """Columns that a page has no room for; the CSV files have all of them."""
 IN_FILES = ["sd", "median", "replicates"]

@@ -144,6 +144,9 @@ class Claim(Strict):
     at_most: float | None = Field(None, description="the rule: an upper limit")
     at_least: float | None = Field(None, description="the rule: a lower limit")
     level: float = Field(0.95, gt=0.5, lt=1)
+    bent: Literal["told", "inconclusive"] = Field(
+        "told", description="what a bend of the line is to the verdict on its slope: told with it, or an obstacle"
+    )
     presets: Patterns = Field(["*"], description="presets in which the claim is judged")
 
     @model_validator(mode="before")

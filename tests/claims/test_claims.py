@@ -20,7 +20,8 @@ from moestat.claims.selection import usable
 from moestat.rates import Estimate
 from moestat.runner.results import BINARY
 from moestat.status import Status
-from moestat.study.spec import Study
+from moestat.study import seal
+from moestat.study.spec import Claim, Study
 
 N = [1000, 3000, 10000, 30000, 100000]
 SLOPE = {"kind": "slope", "variable": "L3", "arm": "arm0"}
@@ -120,6 +121,20 @@ def test_slopes_are_subtracted_replicate_by_replicate():
     assert judged(ds, **TWO, equivalent=narrow).verdict == "inconclusive"
 
 
+def test_a_bend_is_told_or_is_an_obstacle_where_the_rule_says_so_in_advance():
+    ds = dataset(sd=0.001)
+    ds["L3"] = ds["L3"] + 0.02
+    told, stopped = (judged(ds, **SLOPE, at_most=0, **more) for more in ({}, {"bent": "inconclusive"}))
+    assert told.verdict == "supported" and told.bend and told.bend in told.why
+    assert (stopped.verdict, stopped.reason) == ("inconclusive", "bent")
+    assert "asks for a straight line" in stopped.why and told.bend in stopped.why
+    assert judged(dataset(), **SLOPE, at_most=0, bent="inconclusive").verdict == "supported"
+    plain = {"id": "c", "source": "s", "statement": "t", "at_most": 0, **SLOPE}
+    digests = [seal.digest_of(Claim(**plain, **more)) for more in ({}, {"bent": "told"}, {"bent": "inconclusive"})]
+    sealed = Claim(**plain).model_dump(mode="json", exclude={"bent"})  # as before there was the key
+    assert digests[0] == digests[1] == seal.digest_of(sealed) != digests[2]
+
+
 def test_mean_difference_and_log_ratio_against_their_formulas():
     ds = dataset()
     at = {"at": {"n": 10000}}
@@ -186,7 +201,7 @@ def bent(sizes=N):
 
 def rate_of_arm(ds, claim):
     """A function of a user, which hands on what a fit says."""
-    return moestat.rates.fit(ds[claim.variable].sel(arm=claim.arm), over="n", draws=0).rate
+    return moestat.rates.fit(ds[claim.variable].sel(arm=claim.arm), over="n").rate
 
 
 @pytest.mark.parametrize(

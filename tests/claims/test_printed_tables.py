@@ -11,8 +11,8 @@ from scipy import stats
 from moestat import printed
 from moestat.claims import printed as rules
 from moestat.claims.selection import NoAnswerError
-from moestat.claims.verdicts import compared
 from moestat.experiment import Cell
+from moestat.rates.verdict import compared
 from moestat.study.spec import Claim
 
 ONE, TWO = [1.303, 1.303, 1.307, 1.315, 1.304], [1.333, 1.322, 1.315, 1.320, 1.310]
@@ -36,10 +36,10 @@ def test_a_lead_is_that_of_a_loop_and_one_number_may_refute_it():
     asked = claim(at_least=1e-6)
     found = rules.lead(table(values.tolist()), asked, **pairs)
     assert found.value == pytest.approx(min(gaps), abs=1e-8) and found.cases.count == 18
-    assert (found.cases.inside, compared(found, asked)[0]) == (18, "no counterexample")
+    assert (found.cases.inside, compared(found, asked.region)[0]) == (18, "no counterexample")
     values[2, 3] = values[0, 3]  # a tie is no lead
     tied = rules.lead(table(values.tolist()), asked, **pairs)
-    assert (tied.cases.inside, compared(tied, asked)[0]) == (17, "refuted") and "r2" in tied.note
+    assert (tied.cases.inside, compared(tied, asked.region)[0]) == (17, "refuted") and "r2" in tied.note
     assert rules.share(table(values.tolist()), claim(), **pairs).value == pytest.approx(17 / 18)
 
 

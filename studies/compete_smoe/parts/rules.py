@@ -79,7 +79,7 @@ def over_bound(ds: xr.Dataset, claim: Claim, *, window: tuple[float, float] | No
     """Estimate the slope of a loss of parameters over sqrt(log n / n), at most 0 if that bounds it, as a rate of it."""
     loss, window = variable(ds, claim.variable, {"arm": claim.arm}), window or claim.window
     bound = np.sqrt(np.log(loss[claim.over]) / loss[claim.over])
-    fit = rates.fit(loss / bound, over=claim.over, window=window, level=claim.level, draws=0)
+    fit = rates.fit(loss / bound, over=claim.over, window=window, level=claim.level)
     note, reasons = f"{fit.complete} complete replicates", fit.reasons + _unsettled(ds, claim, window)
     return Estimate(fit.slope, fit.low, fit.high, note, reasons, replicates=fit.complete, bend=fit.bend)
 

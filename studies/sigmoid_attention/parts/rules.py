@@ -42,7 +42,7 @@ def slope_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()
         if claim.versus:
             found = rates.difference(*sides, **how)
             return replace(found.estimate, reasons=found.reasons, replicates=found.first.complete)
-        fit: rates.RateFit = rates.fit(*sides, **how, draws=0)
+        fit: rates.RateFit = rates.fit(*sides, **how)
         return replace(fit.rate, reasons=fit.reasons, replicates=fit.complete)
 
     return _hull(of_loss, (claim.variable, *together), "difference of the slopes" if claim.versus else "slope")
@@ -136,7 +136,7 @@ def _fit(ds: xr.Dataset, claim: Claim, name: str) -> rates.RateFit:
     else:
         array = variable(ds, name, {"arm": claim.arm, **claim.at})
     series = without_lengths_of_one(array, (claim.over, "replicate"))
-    fit: rates.RateFit = rates.fit(series, over=claim.over, window=claim.window, level=claim.level, draws=0)
+    fit: rates.RateFit = rates.fit(series, over=claim.over, window=claim.window, level=claim.level)
     return fit
 
 

@@ -75,7 +75,7 @@ def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
     if row.study not in sources:
         raise InputError(f"a row reads the study {row.study!r}, which needs does not name; it names {listed(sources)}")
     losses, converged = _series(sources[row.study], row)
-    fit = rates.fit(losses, over="n", draws=0)
+    fit = rates.fit(losses, over="n")
     means = np.exp(np.nanmean(np.log(losses.where(losses > 0).sortby("n").values), axis=1))
     return {
         "slope": fit.slope,

@@ -7,7 +7,7 @@ from cells import a_claim as claim
 
 from moestat import rates
 from moestat.claims.selection import NoAnswerError
-from moestat.claims.verdicts import compared
+from moestat.rates.verdict import compared
 from studies.sigmoid_attention.parts import rules
 
 N = np.array([100, 300, 1000, 3000])
@@ -69,7 +69,7 @@ def test_a_small_slow_part_does_not_show_in_the_slope_and_is_named(slow, decides
     """One per cent of the sum hardly moves its slope, and in the end is all of it."""
     ds = a_sum(slow)
     found = rules.slope_of_sum(ds, claim(variable="whole", arm="a", at_most=-0.4), parts=["part"])
-    plain = rates.fit(ds["whole"].sel(arm="a"), over="n", draws=0)
+    plain = rates.fit(ds["whole"].sel(arm="a"), over="n")
     assert (found.value, found.low, found.high) == (plain.slope, plain.low, plain.high) and found.high < -0.45
     assert (found.reasons == ()) == decides
     assert decides or "part has the slope -0.2" in found.reasons[0] and "(8 of 8 replicates)" in found.reasons[0]
@@ -135,7 +135,7 @@ def test_data_sets_of_one_truth_count_as_one(rule):
 def test_losses_that_part_leave_it_open(rule, loss, error, word):
     """Both losses decide, and neither alone, for the claim or against it."""
     found = rule(run(loss, error), ESTIMATES[rule], together=["error"])
-    assert compared(found, ESTIMATES[rule])[0] == word
+    assert compared(found, ESTIMATES[rule].region)[0] == word
     assert found.low <= found.value <= found.high and "loss" in found.note and "error" in found.note
 
 

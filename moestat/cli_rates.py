@@ -1,0 +1,61 @@
+"""The verb ``rates``: slopes of a table of errors, verdicts, LaTeX, a figure and a plan, without a study."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from moestat.errors import InputError
+
+
+def rates(arguments: argparse.Namespace) -> None:
+    """Print the rates of a CSV file, with what is asked for."""
+    from moestat.rates.design import plan
+    from moestat.rates.table import table
+
+    found = table(
+        arguments.errors,
+        over=_sizes(arguments.over),
+        theory=_theory(arguments.theory),
+        loss=arguments.loss or None,
+        replicate=arguments.replicate,
+        window=arguments.window and tuple(arguments.window),
+    )
+    print(found)
+    rule: dict[str, Any] = {"at_most": arguments.at_most, "at_least": arguments.at_least}
+    rule |= {"within": arguments.within and tuple(arguments.within), "bent": arguments.bent}
+    if any(rule[name] is not None for name in ("at_most", "at_least", "within")):
+        for arm in arguments.arm or found.fits:
+            print(found.judge(arm, **rule))
+    elif arguments.arm:
+        raise InputError("--arm names whose slope is judged; give a rule: --at-most, --at-least or --within")
+    if arguments.half_width is not None:
+        print(plan(found, arguments.half_width).to_string(float_format="{:.3g}".format))
+    for path, write in ((arguments.tex, found.to_latex), (arguments.plot, found.plot)):
+        if path is not None:
+            write(path)
+            print(f"written to {path}")
+
+
+def _sizes(text: str) -> Any:
+    """Return the sizes that are listed, or the name of their column."""
+    if "," not in text:
+        return text
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--over is {text!r}; allowed is a column, or sizes: 100,1000,10000") from None
+
+
+def _theory(texts: list[str]) -> Any:
+    """Return the slope of all arms, or slopes by arm."""
+    by_arm: dict[str, float] = {}
+    for text in texts:
+        arm, _, slope = text.rpartition("=")
+        try:
+            by_arm[arm] = float(slope)
+        except ValueError:
+            raise InputError(f"--theory is {text!r}; allowed is a number, or ARM=NUMBER") from None
+    if "" in by_arm and len(by_arm) > 1:
+        raise InputError("--theory is one number for all arms, or ARM=NUMBER for each")
+    return by_arm.get("", by_arm or None)

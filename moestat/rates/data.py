@@ -1,0 +1,200 @@
+"""A user's errors, whatever they are in, as named series: losses (sizes, replicates) and their sizes.
+
+What could be read in two ways is refused, with a sentence that names it and says how it is told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from moestat import bounded
+from moestat.bounded import DataFileError
+from moestat.doors import as_float64
+from moestat.errors import InputError
+from moestat.rounding import number
+from moestat.sentences import listed, nearest
+
+TAKES = (
+    "rates.table takes an xarray Dataset or DataArray, a DataFrame, an array (sizes, replicates), a dictionary of such "
+    "arrays by arm, or the path of a CSV file"
+)
+SQUARE = 'xarray.DataArray(a, dims=("n", "replicate"), coords={"n": sizes})'
+
+
+@dataclass(frozen=True)
+class Series:
+    """Losses (S, R), NaN where there is none, at sizes (S,), of which one may be there twice."""
+
+    losses: np.ndarray
+    sizes: np.ndarray
+
+
+def series(
+    data: Any, over: Any, *, loss: str | None = None, replicate: Hashable = "replicate"
+) -> tuple[dict[str, Series], str]:
+    """Return the series of any data by their names, and the name of the sizes.
+
+    ``over`` names the dimension or column of the sizes, or has the sizes themselves. Raises InputError for what is no
+    loss, or could be read in two ways.
+    """
+    axis = over if isinstance(over, str) else "n"
+    if isinstance(data, str | Path):
+        data = _read(Path(data).expanduser(), over if isinstance(over, str) else None)
+    if isinstance(data, pd.DataFrame) and not isinstance(over, str):
+        data = data.to_numpy()
+    if isinstance(data, xr.DataArray | xr.Dataset | pd.DataFrame):
+        if not isinstance(over, str):
+            raise InputError("over is no name; of labelled data it names the dimension of the sizes, over='n' say")
+        labelled = _of_frame if isinstance(data, pd.DataFrame) else _of_labelled
+        found = labelled(data, over, loss, replicate)
+    elif isinstance(over, str):
+        raise InputError(f"{TAKES}; over={over!r} is a name, which needs labels: give the sizes themselves")
+    else:
+        sizes = np.atleast_1d(as_float64(over, "over"))
+        arms = data if isinstance(data, Mapping) else {"": data}
+        found = {str(name): Series(_oriented(values, sizes, str(name)), sizes) for name, values in arms.items()}
+    if not found:
+        raise InputError(f"there is no loss in the data; {TAKES}")
+    for name, one in found.items():
+        _refuse(name, one, axis)
+    return {name or loss or "error": one for name, one in found.items()}, axis
+
+
+def _read(path: Path, column: str | None) -> pd.DataFrame:
+    """Read a CSV file; its first row has names where one of them is no number."""
+    try:
+        content = bounded.read(path)
+        top = pd.read_csv(BytesIO(content), header=None, nrows=1, dtype=str, skipinitialspace=True)
+        names = pd.to_numeric(top.iloc[0], errors="coerce").isna().any()
+        if column and not names:
+            raise InputError(f"{path} has no row of names, so no column {column!r}; give the sizes as over")
+        frame = pd.read_csv(BytesIO(content), header=0 if names else None, skipinitialspace=True)
+    except DataFileError as error:
+        raise InputError(str(error)) from None
+    except (ValueError, UnicodeDecodeError) as error:  # pandas' ParserError and EmptyDataError are ValueErrors
+        raise InputError(f"{path}: it is no CSV table ({str(error).splitlines()[0]})") from None
+    # a column without a name is the index that pandas writes
+    return frame.loc[:, [not str(name).startswith("Unnamed:") for name in frame.columns]]
+
+
+def _oriented(values: Any, sizes: np.ndarray, name: str) -> np.ndarray:
+    """Return an array as (sizes, replicates), turned where its shape says so."""
+    array, of = np.asarray(as_float64(values, name or "data")), f"the array {name!r}" if name else "the array"
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or sizes.ndim != 1 or sizes.size not in array.shape:
+        raise InputError(f"{of} has the shape {array.shape}; one axis is to be that of the {sizes.size} sizes")
+    if array.shape[0] == array.shape[1] and sizes.size > 1:
+        raise InputError(f"{of} is square: nobody can tell sizes from replicates. Name its axes: {SQUARE}")
+    return array if array.shape[0] == sizes.size else array.T
+
+
+def _of_labelled(
+    data: xr.DataArray | xr.Dataset, over: str, loss: str | None, replicate: Hashable
+) -> dict[str, Series]:
+    """Return the series of an xarray object: one for each variable, and for each point of the other dimensions."""
+    arrays = {"": data} if isinstance(data, xr.DataArray) else {str(name): data[name] for name in data.data_vars}
+    if loss is not None and isinstance(data, xr.Dataset):
+        if loss not in arrays:
+            raise InputError(f"the data have no variable {loss!r}{nearest(loss, arrays) or ';'} {listed(arrays, 12)}")
+        arrays = {loss: arrays[loss]}
+    fit = {name: array for name, array in arrays.items() if over in array.dims and array.dtype.kind == "f"}
+    if not fit:
+        dims = {str(dim) for array in arrays.values() for dim in array.dims}
+        raise InputError(f"no loss in the data has the dimension {over!r}; there are {listed(sorted(dims))}")
+    found = {}
+    for variable, array in fit.items():
+        if over not in array.coords:
+            raise InputError(f"the dimension {over!r} has no coordinate, so its sizes are unknown")
+        array = array if replicate in array.dims else array.expand_dims({replicate: 1})
+        rest = [dim for dim in array.dims if dim not in (over, replicate)]
+        sizes = np.asarray(as_float64(array[over].values, over))
+        flat = array.transpose(*rest, over, replicate).values.reshape(-1, sizes.size, array.sizes[replicate])
+        names = pd.MultiIndex.from_product([array[dim].values for dim in rest]) if rest else [()]
+        for labels, losses in zip(names, flat, strict=True):
+            if np.isfinite(losses).any():
+                kept = np.isfinite(losses).any(axis=1)
+                told = [variable] * (len(fit) > 1 or not rest) + [str(label) for label in labels]
+                found[", ".join(told)] = Series(losses[kept], sizes[kept])
+    return found
+
+
+def _of_frame(frame: pd.DataFrame, over: str, loss: str | None, replicate: Hashable) -> dict[str, Series]:
+    """Return the series of a table, long (a row for each run) or wide (a column for each replicate)."""
+    columns = [str(column) for column in frame.columns]
+    frame = frame.set_axis(columns, axis=1)
+    for name in (over, *([loss] if loss else [])):
+        if name not in columns:
+            raise InputError(f"there is no column {name!r}{nearest(name, columns) or ';'} {listed(columns, 12)}")
+    number_like = [c for c in columns if pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool]
+    if over not in number_like:
+        raise InputError(f"the column {over!r} has entries that are no numbers, so they are no sizes")
+    losses = [loss] if loss else [c for c in number_like if c not in (over, replicate)]
+    arms = [c for c in columns if c not in (over, replicate, *number_like)]
+    if not losses:
+        raise InputError(f"beside {over!r} there is no column of numbers, so no loss; there are {listed(columns, 12)}")
+    for name in losses:
+        if np.array_equal(frame[name], frame[over]):
+            raise InputError(f"the column {name!r} is equal to the sizes {over!r}, and no loss: leave it out")
+    for name in (c for c in number_like if c not in (over, replicate)):
+        values = frame.groupby([over, *arms], dropna=False)[name].agg(lambda column: tuple(sorted(column)))
+        if values.nunique() == 1 and len(set(values.iloc[0])) > 1:
+            told = f"the column {name!r} has the same numbers at each size, and is no loss"
+            raise InputError(f"{told}: say replicate={name!r} if they are replicates, make them words if they are arms")
+    parts = (
+        {", ".join(map(str, key)): part for key, part in frame.groupby(arms, sort=False, dropna=False)}
+        if arms
+        else {"": frame}
+    )
+    found = {}
+    for arm, part in parts.items():
+        sizes = part[over].to_numpy(np.float64)
+        times = part.groupby(over, sort=False).cumcount().to_numpy()
+        count = np.bincount(times)
+        named = replicate in columns
+        twice = part.groupby([over, str(replicate)]).cumcount().to_numpy() if named else 0 * times
+        long = named or (count[0] == count[-1] and count.size > 1)
+        if (not long and 2 * count[1:2].sum() > count[0]) or 2 * np.sum(twice == 1) > np.sum(twice == 0):
+            needed = "another column of words" if named else f"a column {replicate!r}"
+            raise InputError(f"a size {over!r} has several rows, which nobody can tell apart: {needed} is needed")
+        if not long:  # a row for each size, of which one may be there twice; the columns are replicates
+            found[arm] = Series(part[losses].to_numpy(np.float64), sizes)
+            continue
+        keys = part[str(replicate)] if named else times
+        for name in losses:
+            table = part.assign(_key=keys, _twice=twice).pivot(index=[over, "_twice"], columns="_key", values=name)
+            told = ", ".join(filter(None, (name if len(losses) > 1 or not arms else "", arm)))
+            found[told] = Series(table.to_numpy(np.float64), table.index.get_level_values(0).to_numpy(np.float64))
+    return found
+
+
+def _refuse(name: str, one: Series, axis: str) -> None:
+    """Refuse what has no logarithm, and a column of sizes that was left in."""
+    of = f" of {name!r}" if name else ""
+    if not np.all(np.isfinite(one.sizes) & (one.sizes > 0)):
+        raise InputError(f"the sizes {axis!r}{of} are to be positive and finite")
+    for column in np.flatnonzero([np.array_equal(column, one.sizes) for column in one.losses.T]):
+        raise InputError(f"the column {column}{of} is equal to the sizes, and no replicate: leave it out")
+    bad = np.argwhere(one.losses <= 0)
+    if bad.size:
+        row, column = bad[0]
+        kinds = f"{int(np.sum(one.losses == 0))} zero, {int(np.sum(one.losses < 0))} negative"
+        first = f"{axis} = {number(one.sizes[row])}, replicate {column}; NaN marks a missing one"
+        raise InputError(f"{len(bad)} losses{of} have no logarithm ({kinds}), the first at {first}")
+
+
+def arm_of(name: str | None, names: Sequence[str]) -> str:
+    """Return the arm that is meant, which may be left out where there is one; InputError that names the nearest."""
+    if name is None and len(names) == 1:
+        return names[0]
+    if name not in names:
+        told = f"there is no arm {name!r}{nearest(str(name), names) or ';'}" if name is not None else "name an arm:"
+        raise InputError(f"{told} {listed(names, 12)}")
+    return str(name)
