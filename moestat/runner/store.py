@@ -142,6 +142,9 @@ def cell_changes(old: str, new: str) -> list[str]:
     before, after = json.loads(old), json.loads(new)
     changes = [] if before["seed"] == after["seed"] else [f"seed {before['seed']!r} -> {after['seed']!r}"]
     before, after = before["settings"], after["settings"]
+    for tables in (before, after):  # of parts, each by itself
+        for key in [key for key, value in tables.items() if isinstance(value, dict)]:
+            tables |= {f"{key}: {part}": value for part, value in tables.pop(key).items()}
     for key in sorted(before.keys() | after.keys()):
         was, now = (repr(settings.get(key, "not there")) for settings in (before, after))
         if was != now:

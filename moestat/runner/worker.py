@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from moestat import versions
+from moestat import callables, versions
 from moestat.errors import StaleError
 from moestat.experiment import Cell, code_version
 from moestat.runner import contract, experiments, origin, shard
@@ -41,6 +41,7 @@ class Context:
     cache: str
     device: str
     code: Mapping[str, str]
+    sent: Mapping[str, str] = field(default_factory=dict)  #: What :func:`moestat.callables.send` returned.
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,7 @@ def enter_process(context: Context) -> ModuleType:
     Raises StaleError if the code of this process is not the one that the run began with.
     """
     os.environ["MOESTAT_CACHE"] = context.cache
+    callables.expect(context.sent)
     experiments.extend_path(context.search_path)
     module = experiments.load(context.module_name, context.module_name)
     if changes := versions.changes(context.code, _code_of(context.module_name)):

@@ -123,9 +123,9 @@ class Study:
 
 
 def _caller() -> tuple[str, int]:
-    """Return file and line of the call from outside this module."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+    """Return file and line of the call from outside this room."""
+    frame, room = sys._getframe(1), str(Path(__file__).parent)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(room):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 
