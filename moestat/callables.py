@@ -241,8 +241,8 @@ class _Walk:
             made = ""
         if not isinstance(made, tuple):
             raise InputError(
-                f"{where} is {show(value)}, a {type(value).__name__}, which is not known by what it holds, so nobody can "
-                "tell when it changes; hand numbers, arrays, or functions instead"
+                f"{where} is {show(value)}, a {type(value).__name__}, which is not known by what it holds, so nobody "
+                "can tell when it changes; use numbers, arrays or functions instead"
             )
         function, arguments, state, *items = (*made, None, None, None)[:5]
         self.say("object")

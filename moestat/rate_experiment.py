@@ -1,4 +1,4 @@
-"""Errors at one sample size: of a fit to data of a truth, or of any function of (n, rng); see :func:`moestat.rate_study`.
+"""Errors at one sample size: of a fit to data of a truth, or of any function of (n, rng): :func:`moestat.rate_study`.
 
 Streams of random numbers are named by n alone, so that all arms of a study get the same draws.
 """
@@ -6,8 +6,10 @@ Streams of random numbers are named by n alone, so that all arms of a study get 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -118,7 +120,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     settings = Settings(**cell.settings)
     ((name, task),) = callables.get(settings.code).items()
     one = _fitted(task, settings) if isinstance(task, Fitted) else _called(name, task, settings)
-    rows = [one(lambda purpose, r=r: cell.generator(r, purpose, n=settings.n)) for r in replicates]
+    rows = [one(partial(cell.generator, replicate, n=settings.n)) for replicate in replicates]
     for replicate, row in zip(replicates, rows, strict=True):
         if row.keys() != rows[0].keys():
             both = f"{listed(rows[0])} in replicate {replicates[0]} and {listed(row)} in {replicate}"
@@ -129,14 +131,20 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 Stream = Callable[[str], np.random.Generator]
 
 
+def _shared_generators() -> tuple[Any, ...]:
+    """Return the states of the generators of the whole process."""
+    state: Any = np.random.get_state(legacy=False)  # noqa: NPY002
+    return state["state"]["key"].tobytes(), state["state"]["pos"], random.getstate()
+
+
 def _called(name: str, function: Callable[..., Any], settings: Settings) -> Callable[[Stream], dict[str, Any]]:
     def one(stream: Stream) -> dict[str, Any]:
-        before = np.random.get_state()[1:3]  # noqa: NPY002
+        before = _shared_generators()
         given = function(settings.n, stream("data"))
-        if not all(map(np.array_equal, before, np.random.get_state()[1:3])):  # noqa: NPY002
+        if _shared_generators() != before:
             raise ValueError(
-                f"{name} drew from NumPy's generator of the whole process, so its numbers depend on the order of the "
-                "work; draw from the generator that it is handed: rng.normal(), not np.random.normal()"
+                f"{name} drew from a generator of the whole process, so its numbers depend on the order of the work; "
+                "draw from the one that it is handed: rng.normal(), not np.random.normal()"
             )
         row = dict(given) if isinstance(given, Mapping) else {"loss": given}
         wrong = [key for key, value in row.items() if not (_number(value) and isinstance(key, str))]
@@ -161,18 +169,11 @@ def _fitted(task: Fitted, settings: Settings) -> Callable[[Stream], dict[str, An
     values = task.truth(points)
     least = np.mean((best - values) ** 2)
     contained = isinstance(task.truth, Mixture) and task.truth.model is model and len(atoms[0]) <= settings.fitted
-    distance = general.voronoi if isinstance(model, FunctionModel) else voronoi.L1
+    distance: Callable[..., Any] = general.voronoi if isinstance(model, FunctionModel) else voronoi.L1
 
     def one(stream: Stream) -> dict[str, Any]:
-        x, y = truths.sample(
-            model,  # type: ignore[arg-type]
-            task.truth,
-            settings.n,
-            settings.noise**2,
-            stream("data"),
-            law_of_x=task.x,
-            law_of_noise=task.law_of_noise,
-        )
+        laws: dict[str, Any] = {"law_of_x": task.x, "law_of_noise": task.law_of_noise}
+        x, y = truths.sample(model, task.truth, settings.n, settings.noise**2, stream("data"), **laws)
         how: dict[str, Any] = {"search": settings.search, "rng": stream("fit"), "box": settings.box}
         found = fit.least_squares(model, x, y, atoms=settings.fitted, **how)
         theta, status, message = found.theta[0], int(found.status[0]), found.message()[0]
@@ -180,7 +181,7 @@ def _fitted(task: Fitted, settings: Settings) -> Callable[[Stream], dict[str, An
             status, message = int(Status.WORSE_THAN_TRUTH), f"{Status.WORSE_THAN_TRUTH.sentence} {message}"
         f = np.asarray(model.predict(theta, points))
         row = {
-            "voronoi": float(distance(theta, atoms, model)),  # type: ignore[operator]
+            "voronoi": float(distance(theta, atoms, model)),
             "rmse": math.sqrt(np.mean((f - best) ** 2)),
             "excess": float(np.mean((f - values) ** 2) - least),
         }

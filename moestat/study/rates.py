@@ -131,7 +131,7 @@ def _name(subject: Any) -> str:
 def _function(truth: Any, model: Model | FunctionModel) -> Callable[[np.ndarray], np.ndarray]:
     """Return the truth as a function; that of the model's own atoms says so."""
     if callable(truth):
-        return truth  # type: ignore[no-any-return]
+        return truth
     of, atoms = truth if isinstance(truth, tuple) and isinstance(truth[0], Model | FunctionModel) else (model, truth)
     atoms = np.asarray(as_float64(atoms, "truth"))
     if atoms.ndim != 2 or atoms.shape[1] != of.atom_size or of.d != model.d:
