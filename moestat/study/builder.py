@@ -115,7 +115,10 @@ class Study:
 
     def __repr__(self) -> str:
         tables, name = self.tables, self.name or self.file.stem
-        grid = [f"{axis} = {listed(values, 12)}" for axis, values in tables.get("grid", {}).items()]
+        grid = [
+            f"{axis} = {listed(values if isinstance(values, list) else [values], 12)}"
+            for axis, values in tables.get("grid", {}).items()
+        ]
         presets = [f"{preset} ({keys.get('replicates')} replicates)" for preset, keys in tables["presets"].items()]
         lines = [
             f"Study {name!r}: {tables['title']}",
