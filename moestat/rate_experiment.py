@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 from pydantic import Field
 
-from moestat import cache, callables, fit, streams
+from moestat import cache, callables, fit, streams, warned
 from moestat.errors import InputError
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.fit import population
@@ -120,7 +120,10 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     settings = Settings(**cell.settings)
     ((name, task),) = callables.get(settings.code).items()
     one = _fitted(task, settings) if isinstance(task, Fitted) else _called(name, task, settings)
-    rows = [one(partial(cell.generator, replicate, n=settings.n)) for replicate in replicates]
+    rows = []
+    for replicate in replicates:
+        with warned.each():
+            rows.append(one(partial(cell.generator, replicate, n=settings.n)))
     for replicate, row in zip(replicates, rows, strict=True):
         if row.keys() != rows[0].keys():
             both = f"{listed(rows[0])} in replicate {replicates[0]} and {listed(row)} in {replicate}"

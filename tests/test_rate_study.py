@@ -1,8 +1,10 @@
 """Rate studies: functions of a notebook in several processes, their identity, and losses of fits."""
 
+import functools
 import os
 import pickle
 import textwrap
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +53,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
 
     whole = study().run(jobs=1, out=tmp_path / "whole", **QUIET)
     monkeypatch.setenv("MOESTAT_TEST_STOP", "1")
-    with pytest.raises(InterruptedRunError, match="8 of 16 replicates are done"):
+    with pytest.raises(InterruptedRunError, match="9 of 16 replicates are done"):
         study().run(jobs=1, out=tmp_path / "again", **QUIET)
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "again").rglob("*.shard")}
     monkeypatch.delenv("MOESTAT_TEST_STOP")
@@ -173,6 +175,28 @@ def test_a_bad_return_value_is_told_in_a_sentence(returned, told, tmp_path):
 def test_draws_from_the_generator_of_the_process_are_refused(tmp_path):
     study = ms.rate_study(lambda n, rng: np.random.normal(), n=[10], replicates=1, seed=1, name="shared")  # noqa: NPY002
     assert "rng.normal(), not" in study.run(jobs=1, out=tmp_path, **QUIET)["message"].item()
+
+
+def test_replicates_that_warn_are_counted_and_their_numbers_stay(tmp_path):
+    def simulate(n, rng, warn=True):
+        value = rng.random()
+        for _ in range(3 * (value < 0.5) * warn):
+            warnings.warn("it is small", RuntimeWarning, stacklevel=1)
+        return value
+
+    def run(function, jobs, out):
+        study = ms.rate_study(function, n=SIZES, replicates=4, seed=1, name="warned")
+        return study.run(jobs=jobs, out=tmp_path / out, **QUIET)
+
+    one, two = run(simulate, 1, "one"), run(simulate, 2, "two")
+    small = one["loss"].values[0] < 0.5
+    cells = [f"arm simulate, n = {n}: {count}" for n, count in zip(SIZES, small.sum(axis=1), strict=True) if count]
+    told = f"{small.sum()} of 16 replicates warned: RuntimeWarning: it is small ({', '.join(cells)})"
+    assert 0 < small.sum() < 16
+    assert told in one.attrs["notes"].split("\n") and told in two.attrs["notes"].split("\n")
+    silent = run(functools.partial(simulate, warn=False), 1, "silent")
+    assert "warned" not in silent.attrs["notes"]
+    assert np.array_equal(silent["loss"], one["loss"])
 
 
 FILE = """

@@ -118,6 +118,8 @@ class _Run:
             self.progress.say(f"{self.request.part_name} is finished, {rest}; collect with: {again}")
         else:
             finish(result, self.scan, report, told)
+            for line in self.scan.warnings():
+                self.progress.say(line)
         return result
 
     def _note(self, text: str) -> None:
@@ -156,7 +158,7 @@ class _Run:
             missing = [r for r in replicates if r not in done[planned.digest]]
             if missing and number % parts == part - 1:
                 tasks.append(worker.Task(self.context, planned.cell, missing))
-        return tasks
+        return tasks[-1:] + tasks[:-1]  # one of the smallest first: from it follows how long the rest may take
 
     def _compute(self, tasks: list[worker.Task]) -> None:
         cells = {task.cell.digest: task.cell for task in tasks}.values()
@@ -208,7 +210,7 @@ def finish(result: Result, scan: store.Scan, report: Reporter | None = None, tol
         result.tally = needs.tally(dataset)
     else:
         dataset, remarks = collect.collect(scan)
-        result.notes.extend([*remarks, *origin.remarks(scan.used)])
+        result.notes.extend([*remarks, *origin.remarks(scan.used), *scan.warnings()])
         dataset = labels.attach(dataset, plan.module_name, plan.cells)
         result.notes.extend(told(dataset))
     provenance = _provenance(result, scan)
