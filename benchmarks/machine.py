@@ -1,20 +1,25 @@
-"""What the machine that runs studies costs by itself: a million trivial replicates, and shards of one replicate.
+"""What the machine that runs studies costs by itself, beside a pool of processes that writes a file for each block.
 
-    python benchmarks/machine.py [--replicates 1000000] [--block 1000] [--jobs 2]
+    python benchmarks/machine.py          # about 20 CPU seconds
 
-A trivial replicate is one number of a formula, so that all that is measured is ours: plan, workers, shards, the scan,
-the collection into ``results.nc``. Printed are seconds, the peak memory of the main process, and the files left.
+A replicate is one number of a formula, so that all that is measured is plan, workers, shards, the scan, and the
+collection into one file. *by hand* is ``multiprocessing.Pool``, ``np.savez`` for each block, and one file of all at the
+end: without checksums, flushes or what a killed run needs to go on. Processor seconds are of all processes, imports
+included.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
+
+from common import write
 
 EXPERIMENT = """\
 import numpy as np
@@ -32,75 +37,59 @@ from moestat import Study
 
 study = Study("Trivial replicates", experiment="trivial_replicates", seed=1)
 study.arm("one")
-study.preset("quick", replicates={replicates}, block={block})
+study.preset("quick", replicates={replicates}, block={block}, grid=dict(n=list(range(1, {cells} + 1))))
 """
 
-RUN = """\
-import re, sys, time
-from moestat.cli import main
-begin = time.perf_counter()
-code = main(sys.argv[1:])
-peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) / 2**20
-print(f"MEASURED {time.perf_counter() - begin:.2f} {peak:.3f}")
-raise SystemExit(code)
+BY_HAND = """\
+import multiprocessing
+import numpy as np
+
+def block(k):
+    loss = np.sin(np.arange({block} * k, {block} * (k + 1), dtype=float))
+    np.savez(f"block-{{k}}.npz", loss=loss, status=np.zeros({block}))
+
+if __name__ == "__main__":
+    pool = multiprocessing.Pool(2)
+    pool.map(block, range({blocks}))
+    pool.close()
+    pool.join()
+    files = [np.load(f"block-{{k}}.npz") for k in range({blocks})]
+    np.savez("all.npz", **{{name: np.concatenate([file[name] for file in files]) for name in ("loss", "status")}})
 """
 
 
 def measured(folder: Path, *words: str) -> tuple[float, float]:
-    """Run the command line in a process of its own; return seconds and GiB."""
-    done = subprocess.run([sys.executable, "-c", RUN, *words], cwd=folder, capture_output=True, text=True)
+    """Run Python in a process of its own; return processor and wall seconds."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False)
+    wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise SystemExit(done.stderr)
-    seconds, peak = done.stdout.split("MEASURED ")[1].split()
-    return float(seconds), float(peak)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall
 
 
-def study(folder: Path, replicates: int, block: int) -> str:
-    """Write the study and its experiment, and return its path."""
-    (folder / "trivial_replicates.py").write_text(EXPERIMENT)
-    (folder / "trivial.py").write_text(STUDY.format(replicates=replicates, block=block))
-    return str(folder / "trivial.py")
-
-
-def shard_cost(folder: Path, count: int) -> tuple[float, float]:
-    """Return milliseconds, and milliseconds of processor, that a shard of one replicate costs in one process."""
-    from moestat.runner import begin, plan, worker
-    from moestat.study import load
-
-    os.chdir(folder)
-    made = plan.make(load.read(study(folder, count, 1)))
-    context = begin.context_of(made)
-    tasks = [worker.Task(context, planned.cell, replicates) for planned, replicates in made.blocks()]
-    worker.compute(tasks[0])
-    begin, begin_processor = time.perf_counter(), time.process_time()
-    for task in tasks[1:]:
-        worker.compute(task)
-    seconds, processor = time.perf_counter() - begin, time.process_time() - begin_processor
-    return 1e3 * seconds / (count - 1), 1e3 * processor / (count - 1)
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replicates", type=int, default=1_000_000)
-    parser.add_argument("--block", type=int, default=1000)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--shards", type=int, default=500)
-    options = parser.parse_args()
+def row(cells: int, replicates: int, block: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        path = study(folder, options.replicates, options.block)
-        words = (path, "--out", "out", "--quiet", "--no-report")
-        seconds, peak = measured(folder, *words, "--jobs", str(options.jobs))
-        files = [entry for entry in (folder / "out").rglob("*") if entry.is_file()]
-        size = sum(entry.stat().st_size for entry in files) / 2**20
-        print(f"{options.replicates} replicates in blocks of {options.block}, {options.jobs} processes:")
-        print(f"  run and collect  {seconds:8.1f} s  {peak:.2f} GiB; {len(files)} files, {size:.0f} MiB")
-        seconds, peak = measured(folder, "collect", path, "--out", "out", "--no-report", "--quiet")
-        print(f"  collect again    {seconds:8.1f} s  {peak:.2f} GiB")
-        wall, processor = shard_cost(folder, options.shards)
-        print(f"a shard of one replicate: {wall:.2f} ms, {processor:.2f} ms of processor")
+        os.environ["MOESTAT_CACHE"] = str(folder / "cache")
+        (folder / "trivial_replicates.py").write_text(EXPERIMENT)
+        (folder / "trivial.py").write_text(STUDY.format(cells=cells, replicates=replicates, block=block))
+        (folder / "by_hand.py").write_text(BY_HAND.format(blocks=cells * replicates // block, block=block))
+        hand, hand_wall = measured(folder, "by_hand.py")
+        run = ("-m", "moestat.study", "trivial.py", "--out", "out", "--jobs", "2", "--no-report", "--quiet")
+        ours, wall = measured(folder, *run)
+        files = sum(path.is_file() for path in (folder / "out").rglob("*"))
+    return {
+        "cells": cells,
+        "replicates": replicates,
+        "in a block": block,
+        "this package, processor s": ours,
+        "by hand, ratio": hand / ours,
+        "wall s": wall,
+        "by hand, ratio of wall s": hand_wall / wall,
+        "files": files,
+    }
 
 
 if __name__ == "__main__":
-    main()
+    write("machine", [row(1, 100_000, 100), row(1000, 1, 1)])

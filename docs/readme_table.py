@@ -11,7 +11,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from moestat.claims.verdicts import written
+from moestat.claims.wording import written
 from moestat.report import ledger
 from moestat.rounding import estimate
 

@@ -84,6 +84,13 @@ def backend(device: Device) -> Any:
     return importlib.import_module("array_api_compat.cupy" if device == "cuda" else "array_api_compat.numpy")
 
 
+def clamp(x: Array, low: Array | float | None, high: Array | float | None) -> Array:
+    """Return ``x`` moved into [low, high], as ``clip`` does, which on CuPy takes nine times as long and waits."""
+    xp = namespace(x)
+    x = x if low is None else xp.maximum(x, low)
+    return x if high is None else xp.minimum(x, high)
+
+
 def to_numpy(x: Array) -> np.ndarray:
     """Copy ``x`` to a NumPy array on the CPU (no copy when it is one already)."""
     if array_api_compat.is_cupy_array(x):

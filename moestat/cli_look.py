@@ -21,7 +21,11 @@ def known(paper: str | None) -> dict[str, Path]:
     from moestat.study import load
 
     studies = load.known_studies()
-    return load.of_paper(studies, paper) if paper else studies
+    if paper:
+        from moestat.study import lookup
+
+        return lookup.of_paper(studies, paper)
+    return studies
 
 
 def listing(arguments: argparse.Namespace) -> None:
@@ -46,9 +50,12 @@ def claims(arguments: argparse.Namespace) -> None:
     else:
         studies = lookup.readable(paths)
     if arguments.write:
-        table = ledger.ledger(arguments.out, studies)
-        forms = {".html": lambda: ledger.page(table), ".csv": lambda: csv_text.dump(table)}
-        return _write(arguments.write, forms, ledger.title(table))
+        rows = ledger.rows(arguments.out, studies)
+        forms = {
+            ".html": lambda: ledger.page(rows),
+            ".csv": lambda: csv_text.dump(ledger.ledger(arguments.out, studies)),
+        }
+        return _write(arguments.write, forms, ledger.title(rows))
     show(arguments.out, studies, word)
     return print(f"One claim: {called()} claim ID; as a page: {called()} --claims --write FILE.html")
 
@@ -60,7 +67,7 @@ def show(out: Path, studies: Mapping[str, Study], word: str = "") -> None:
     from moestat.report import ledger
     from moestat.study import lookup
 
-    Console().print(ledger.rich(ledger.ledger(out, studies)))
+    Console().print(ledger.rich(ledger.rows(out, studies)))
     if word and (said := lookup.papers(word, studies)):
         print(said)
 
@@ -74,7 +81,7 @@ def items(arguments: argparse.Namespace) -> None:
     from moestat.study import contents, load
 
     studies = {name: load.read(path).study for name, path in known(arguments.paper).items()}
-    rows = ledger.ledger(arguments.out, studies).to_dict("records")
+    rows = ledger.rows(arguments.out, studies)
     found = []
     for paper in sorted({study.paper for study in studies.values()}):
         mine = {name: study for name, study in studies.items() if study.paper == paper}

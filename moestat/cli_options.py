@@ -115,13 +115,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--list": {**_YES, "help": "the known studies, with titles and times"},
     "--all": {**_YES, "help": "run every known study, none before those that it reads"},
     "--claims": {**_YES, "help": "verdicts: all, or of a STUDY, paper, id, 'SA Fig. 2b'"},
-    "--paper": {"nargs": "?", "const": "", "metavar": "NAME", "help": "its items; with one of the others: its studies"},
+    "--paper": {
+        "nargs": "?",
+        "const": "",
+        "metavar": "NAME",
+        "help": "its items; with one of the others: its studies",
+    },
     "--write": {**_AGAIN, "type": _PATH, "metavar": "FILE", "help": "claims: .html, .csv; items: .md; export: .csv"},
     "--seed": {"type": _WHOLE, "metavar": "S", "help": "instead of the study's"},
     "--block": {"type": _WHOLE, "metavar": "B", "help": "replicates per shard; no number depends on it"},
     "--device": {"choices": ("auto", "cpu", "cuda"), "default": "auto", "help": "(default: auto)"},
     "--backend": {"choices": ("loky", "dask"), "default": "loky", "help": "this machine, or a cluster"},
-    "--scheduler": {"default": "", "metavar": "ADDRESS", "help": "of dask: tcp://host:port"},
+    "--scheduler": {"default": "", "metavar": "ADDRESS", "help": "of dask: tcp://host:port (default: a cluster here)"},
     "--timeout": {"type": _read(float, "seconds above 0"), "metavar": "SECONDS", "help": "end a slower replicate"},
     "--until": {
         "type": _read(_half_width, "half_width=H, e.g. half_width=0.05"),
@@ -138,6 +143,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--retry-failed": {**_YES, "help": "compute again, on the same data, what raised or died"},
     "--no-report": {"dest": "report", "action": "store_false", "help": "results.nc alone"},
     "--quiet": {**_YES, "help": "no progress"},
+    "--json": {**_YES, "help": "as JSON, a row for each cell"},
     "--verbose": {**_YES, "help": "every table and every reason"},
     "--variable": {**_AGAIN, "metavar": "NAME", "help": "only this one; may be repeated"},
     "--certify": {**_YES, "help": "write date, commit and outcome into the record"},
@@ -169,7 +175,7 @@ _LOOK = "study --preset --out --replicates --set --seed --block"
 _SAID = "--no-report --quiet --verbose"
 VERBS = {
     "run": ("run a study, or go on with it; the word may be left out", ""),
-    "status": ("what is done, missing, failed, stale, and how to go on", _LOOK),
+    "status": ("what is done, missing, failed, stale, and how to go on", f"{_LOOK} --json"),
     "collect": ("gather what was computed in parts, and report", f"{_LOOK} {_SAID}"),
     "report": ("tables, figures and report.html again; nothing is computed", f"{_LOOK} {_SAID}"),
     "replay": ("one replicate again, compared with the stored one", f"{_LOOK} place --device"),
@@ -258,8 +264,6 @@ def request(arguments: argparse.Namespace, study: str | None = None) -> Request:
     """Return what the options ask for; ``study`` replaces the study they name."""
     given = {**vars(arguments), "study": study or arguments.study, "settings": settings(arguments.set)}
     dask = given.get("backend") == "dask"
-    if dask and not given["scheduler"]:
-        raise InputError("--backend dask needs --scheduler ADDRESS, e.g. tcp://127.0.0.1:8786")
     if given.get("scheduler") and not dask:
         raise InputError("--scheduler belongs to --backend dask")
     if dask and given["timeout"] is not None:

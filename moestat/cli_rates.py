@@ -11,7 +11,7 @@ from moestat.errors import InputError
 def rates(arguments: argparse.Namespace) -> None:
     """Print the rates of a CSV file, with what is asked for."""
     from moestat.rates.design import plan
-    from moestat.rates.table import table
+    from moestat.rates.tables import table
 
     found = table(
         arguments.errors,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -116,12 +117,16 @@ def _debug(request: Request) -> None:
 
 def status(arguments: argparse.Namespace) -> None:
     """Show what is done, missing, failed and stale in a folder, and the command that goes on."""
-    import pandas as pd
-
     from moestat.runner import lock, overview
 
     scan = overview.look(request_of(arguments))
     rows = overview.overview(scan)
+    if arguments.json:
+        about = {"study": scan.plan.study_file.name, "preset": scan.plan.preset_name, "folder": str(scan.root)}
+        work = {"at_work": lock.owners(scan.root), "quarantined": scan.quarantined, "advice": overview.advice(scan)}
+        return print(json.dumps(about | {"tally": scan.tally(), "cells": rows} | work, indent=2))
+    import pandas as pd
+
     print(f"{scan.plan.study_file.name}/{scan.plan.preset_name} in {scan.root}")
     print(pd.DataFrame(overview.overview(scan, by_arm=True)).to_string(index=False))
     begun = {row["arm"] for row in rows if row["done"]}

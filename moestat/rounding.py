@@ -46,3 +46,15 @@ def estimate(value: float, low: float = math.nan, high: float = math.nan) -> tup
     shown = ["" if math.isnan(n) else f"{n:{form}}" for n in (value, low, high)]
     shown = [s.removeprefix("-") if not s.strip("-0.") else s for s in shown]
     return shown[0], f"[{shown[1]}, {shown[2]}]" if shown[1] and shown[2] else ""
+
+
+def region(ends: tuple[float, float]) -> str:
+    """Return the region of a rule in words.
+
+    >>> region((-0.61, -0.41)), region((-math.inf, 0.0)), region((2.0, math.inf))
+    ('within [-0.61, -0.41]', 'at most 0', 'at least 2')
+    """
+    low, high = ends
+    if low == -math.inf:
+        return f"at most {number(high)}"
+    return f"at least {number(low)}" if high == math.inf else f"within [{number(low)}, {number(high)}]"

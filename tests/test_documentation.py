@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -30,6 +31,12 @@ def _blocks(page, language):
 def test_the_readmes_table_is_the_record():
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme_table.filled(page) == page, "python docs/readme_table.py --write"
+
+
+def test_the_tables_of_the_benchmarks_are_their_results():
+    page = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    tables = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
+    assert tables["filled"](page) == page, "python benchmarks/tables.py"
 
 
 @pytest.mark.parametrize("door", [pytest.param(1, marks=pytest.mark.slow), 2])

@@ -175,7 +175,7 @@ def test_a_verdict_that_hangs_on_one_replicate_is_none():
     table = rates.table(N[:, None] ** (-0.5 + 0.01 * np.linspace(-1, 1, 8)), over=N)
     verdict = table.judge(at_most=table.fits["error"].wider.high + 1e-4)
     assert (verdict.word, verdict.reason) == ("inconclusive", "one replicate")
-    assert "hangs on single replicates" in verdict.why
+    assert "hangs on a single replicate" in verdict.why
     assert table.judge(at_most=-0.4).word == "supported"
 
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
-from scipy import stats
+import scipy
 
 from moestat import own
 from moestat.claims.evidence import Evidence, difference
 from moestat.claims.selection import NoAnswerError, versus, without_lengths_of_one
+from moestat.claims.wording import against
 from moestat.rates import Estimate
 from moestat.rates.estimate import interval
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
 from moestat.study.spec import Claim
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def estimate(evidence: Evidence, claim: Claim, *, converged_only: bool = False) -> Estimate:
@@ -57,17 +60,6 @@ def estimate(evidence: Evidence, claim: Claim, *, converged_only: bool = False) 
     return replace(rate, subject=subject, note=note, reasons=reasons, exact=exact, replicates=count)
 
 
-def against(claim: Claim) -> str:
-    """Return what a difference is taken of, as text: ``sigmoid against softmax``."""
-    texts = []
-    for variable, arm, at in ((claim.variable, claim.arm, claim.at), versus(claim)):
-        place = ", ".join(f"{axis} = {number(v)}" for axis, v in at.items()) if claim.versus_at is not None else ""
-        name = variable if claim.versus_variable else ""
-        arm = arm if claim.versus or not (place or variable) else ""
-        texts.append(" at ".join(filter(None, (" of ".join(filter(None, (name, arm))), place))))
-    return " against ".join(texts)
-
-
 def _mean(claim: Claim, array: xr.DataArray) -> Estimate:
     if "replicate" in array.dims and array.attrs.get(BINARY):
         kept = array.values[np.isfinite(array.values)]
@@ -82,6 +74,8 @@ def _mean(claim: Claim, array: xr.DataArray) -> Estimate:
 
 
 def _difference(claim: Claim, first: xr.DataArray, second: xr.DataArray) -> Estimate:
+    import xarray as xr
+
     of = "" if claim.versus_variable else f" of {claim.variable}"
     log = claim.kind == "log_ratio"
     subject = f"The mean {'log ratio' if log else 'difference'}{of} ({against(claim)}{_place(claim)})"
@@ -160,7 +154,7 @@ def proportion_interval(successes: int, count: int, level: float) -> tuple[float
     """
     if count == 0:
         return (np.nan, np.nan)
-    ends = stats.binomtest(successes, count).proportion_ci(level, method="exact")
+    ends = scipy.stats.binomtest(successes, count).proportion_ci(level, method="exact")
     return float(ends.low), float(ends.high)
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy import stats
 
 from moestat.claims.selection import NoAnswerError, listed, variable
 from moestat.rates import Cases, Estimate
@@ -74,7 +74,7 @@ def ratio(ds: xr.Dataset, claim: Claim, *, of: Choice, to: Choice, unit: float) 
 def t_test(ds: xr.Dataset, claim: Claim, *, first: Choice, second: Choice) -> Estimate:
     """Return the p-value of Student's two-sided test of two choices (equal variances)."""
     one, two = (_numbers(ds, claim, choice) for choice in (first, second))
-    found = stats.ttest_ind(one, two)
+    found = scipy.stats.ttest_ind(one, two)
     return _exact(float(found.pvalue), "The p-value", f"t = {found.statistic:.3f}, {one.size} and {two.size} numbers")
 
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy import stats
 
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.selection import NoAnswerError, chosen, is_at, variable
@@ -154,7 +154,7 @@ def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> 
 
 def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return Spearman's correlation of two arrays (..., points) along the last axis, NaN where one is constant."""
-    ranks = [stats.rankdata(rows, axis=-1) for rows in (first, second)]
+    ranks = [scipy.stats.rankdata(rows, axis=-1) for rows in (first, second)]
     ranks = [r - r.mean(axis=-1, keepdims=True) for r in ranks]
     norm = np.sqrt(np.prod([np.sum(r**2, axis=-1) for r in ranks], axis=0))
     with np.errstate(invalid="ignore"):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import xarray as xr
 
 from moestat.runner.results import BINARY
 from moestat.sentences import listed as listed
@@ -14,7 +13,10 @@ from moestat.sentences import nearest
 from moestat.status import Status
 from moestat.study.spec import Claim, fits
 
-Data = TypeVar("Data", xr.DataArray, xr.Dataset)
+if TYPE_CHECKING:
+    import xarray as xr
+
+Data = TypeVar("Data", "xr.DataArray", "xr.Dataset")
 Side = tuple[str, str, dict[str, Any]]
 """Variable, arm and coordinates."""
 WITH_VALUES = tuple(int(status) for status in Status if status.has_value)
@@ -45,6 +47,8 @@ def is_at(coordinate: xr.DataArray, value: Any) -> xr.DataArray:
 
 def at_point(data: Data, at: Mapping[str, Any]) -> Data:
     """Select one point of some axes, the arm among them; an axis that is fixed there already is passed over."""
+    import xarray as xr
+
     for axis, value in at.items():
         if axis not in data.dims:
             if axis in data.coords and bool(np.all(is_at(data.coords[axis], value))):

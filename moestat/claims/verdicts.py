@@ -8,17 +8,16 @@ stands in the way of an honest answer makes the verdict inconclusive, with the n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
-import xarray as xr
-from scipy import stats
+import scipy
 
 from moestat.claims.estimates import estimate
 from moestat.claims.evidence import Counts, Evidence
 from moestat.claims.selection import NoAnswerError, chosen, versus
-from moestat.claims.wording import AT_SCALE, VERDICTS, rule, wording
+from moestat.claims.wording import AT_SCALE, Verdict, rule, wording
 from moestat.rates import Cases, Estimate
 from moestat.rates.verdict import BENT, Word, compared, reasoned, said, unfit
 from moestat.rounding import estimate as rounded
@@ -29,46 +28,11 @@ from moestat.study.presets import named, runs_arms
 from moestat.study.seal import Seal, Written
 from moestat.study.spec import Claim, Scale, Study
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 ABOUT = ("source", "origin", "bearing", "statement", "predicted")
 """What a verdict has from its claim as it is."""
-WHEN: tuple[Written, ...] = get_args(Written)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A judged claim; its fields are the columns of claims.csv, and ``bend``.
-
-    ``wording`` is the verdict as it is shown, with the scale of the run. ``reason`` is what made it inconclusive, of
-    several the first, and ``why`` all of it in words. ``rule`` is a hash of all that it was judged by, and ``sealed``
-    says when that was written (empty where no seal is known). ``bend`` says how the lines bend whose slopes were
-    judged; ``why`` has it, too.
-    """
-
-    claim: str
-    source: str
-    origin: str
-    bearing: str
-    group: str
-    scale: Scale
-    statement: str
-    predicted: str | float
-    estimate: float = math.nan
-    ci_low: float = math.nan
-    ci_high: float = math.nan
-    verdict: Word = "inconclusive"
-    wording: str = "inconclusive"
-    reason: str = "no number"
-    why: str = ""
-    rule: str = ""
-    sealed: Written | Literal[""] = ""
-    bend: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """Return the verdict as a row of claims.csv."""
-        return {name: getattr(self, name) for name in COLUMNS}
-
-
-COLUMNS = tuple(Verdict.__dataclass_fields__)[:-1]
 
 
 def judge(ds: xr.Dataset, study: Study, preset: str) -> list[Verdict]:
@@ -99,17 +63,6 @@ def judge_sealed(
 def judged(study: Study, preset: str) -> list[Claim]:
     """Return the claims that are judged at a preset: those that name it, unless it leaves their arms out."""
     return [claim for claim in study.claims if named(preset, claim) and runs_arms(study, preset, claim)]
-
-
-def written(row: Mapping[str, Any]) -> Written:
-    """Return when the rule of a judged row of claims.csv was written; where no seal is known, as if before the run."""
-    return row.get("sealed") or "sealed"
-
-
-def count_written(rows: Iterable[Mapping[str, Any]]) -> dict[Written, int]:
-    """Count judged rows by when their rules were written; a claim without a run has no verdict, and is not counted."""
-    found = [written(row) for row in rows if row["verdict"] in VERDICTS]
-    return {when: found.count(when) for when in WHEN}
 
 
 def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
@@ -212,7 +165,7 @@ def _bound(cases: Cases, level: float) -> str:
         return "The cases were chosen, not drawn, so they bound no probability."
     outside = cases.draws - cases.inside_draws
     side = "less" if outside == 0 else "two-sided"
-    ends = stats.binomtest(outside, cases.draws, alternative=side).proportion_ci(level, method="exact")
+    ends = scipy.stats.binomtest(outside, cases.draws, alternative=side).proportion_ci(level, method="exact")
     low, high = 100 * ends.low, 100 * ends.high
     share = f"At most {high:.3g} %" if outside == 0 else f"{low:.3g} to {high:.3g} %"
     return f"{share} of such draws have a counterexample ({cases.draws} draws, exact bound)."

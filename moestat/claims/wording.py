@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
+import ast
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from moestat.claims.estimates import against, resolve
-from moestat.claims.selection import NoAnswerError
-from moestat.rates import Cases
-from moestat.rates.verdict import Word
-from moestat.rates.verdict import in_words as region_in_words
-from moestat.rounding import number
+from moestat import own_files
+from moestat.claims.selection import versus
+from moestat.rounding import number, region
+from moestat.study.seal import Written
 from moestat.study.spec import Claim, Scale
+
+if TYPE_CHECKING:
+    from moestat.rates import Cases
+    from moestat.rates.verdict import Word
 
 VERDICTS: tuple[Word, ...] = ("supported", "no counterexample", "not supported", "refuted", "inconclusive")
 AT_SCALE: dict[Scale, str] = {"paper": "", "reduced": " at reduced scale", "stand-in": " on a stand-in"}
+WHEN: tuple[Written, ...] = get_args(Written)
+"""When a rule may have been written."""
 
 KINDS = {
     "slope": "slope of log {variable} against log {over}",
@@ -26,6 +32,54 @@ KINDS = {
     "difference": "mean difference of {variable}, paired by replicate",
     "log_ratio": "mean log ratio of {variable}, paired by replicate",
 }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A judged claim; its fields are the columns of claims.csv, and ``bend``.
+
+    ``wording`` is the verdict as it is shown, with the scale of the run. ``reason`` is what made it inconclusive, of
+    several the first, and ``why`` all of it in words. ``rule`` is a hash of all that it was judged by, and ``sealed``
+    says when that was written (empty where no seal is known). ``bend`` says how the lines bend whose slopes were
+    judged; ``why`` has it, too.
+    """
+
+    claim: str
+    source: str
+    origin: str
+    bearing: str
+    group: str
+    scale: Scale
+    statement: str
+    predicted: str | float
+    estimate: float = math.nan
+    ci_low: float = math.nan
+    ci_high: float = math.nan
+    verdict: Word = "inconclusive"
+    wording: str = "inconclusive"
+    reason: str = "no number"
+    why: str = ""
+    rule: str = ""
+    sealed: Written | Literal[""] = ""
+    bend: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """Return the verdict as a row of claims.csv."""
+        return {name: getattr(self, name) for name in COLUMNS}
+
+
+COLUMNS = tuple(Verdict.__dataclass_fields__)[:-1]
+
+
+def written(row: Mapping[str, Any]) -> Written:
+    """Return when the rule of a judged row of claims.csv was written; where no seal is known, as if before the run."""
+    return row.get("sealed") or "sealed"
+
+
+def count_written(rows: Iterable[Mapping[str, Any]]) -> dict[Written, int]:
+    """Count judged rows by when their rules were written; a claim without a run has no verdict, and is not counted."""
+    found = [written(row) for row in rows if row["verdict"] in VERDICTS]
+    return {when: found.count(when) for when in WHEN}
 
 
 def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
@@ -66,9 +120,20 @@ def wording(word: Word, scale: Scale, cases: Cases | None = None) -> str:
     return f"not shown{where}" if word == "not supported" and where else word + where
 
 
+def against(claim: Claim) -> str:
+    """Return what a difference is taken of, as text: ``sigmoid against softmax``."""
+    texts = []
+    for variable, arm, at in ((claim.variable, claim.arm, claim.at), versus(claim)):
+        place = ", ".join(f"{axis} = {number(v)}" for axis, v in at.items()) if claim.versus_at is not None else ""
+        name = variable if claim.versus_variable else ""
+        arm = arm if claim.versus or not (place or variable) else ""
+        texts.append(" at ".join(filter(None, (" of ".join(filter(None, (name, arm))), place))))
+    return " against ".join(texts)
+
+
 def rule(claim: Claim) -> str:
     """Return the rule of a claim in words: ``within [-0.61, -0.41]``, ``at most 0``, ``at least 2``."""
-    return "equivalent, " * bool(claim.equivalent) + region_in_words(claim.region)
+    return "equivalent, " * bool(claim.equivalent) + region(claim.region)
 
 
 def in_words(claim: Claim) -> str:
@@ -96,8 +161,11 @@ def in_words(claim: Claim) -> str:
 
 def _purpose(function: str) -> str:
     """Return what the first line of a function's docstring says of it, in brackets."""
-    try:
-        lines = (inspect.getdoc(resolve(function)) or "").split("\n\n")[0].split()
-    except NoAnswerError:
+    module, _, name = function.partition(":")
+    try:  # its text is enough: what the module imports takes a second
+        nodes = ast.parse(own_files.source(module)).body
+    except (SyntaxError, ValueError):
         return ""
+    found = [ast.get_docstring(node) for node in nodes if isinstance(node, ast.FunctionDef) and node.name == name]
+    lines = (found[-1] or "").split("\n\n")[0].split() if found else []
     return f" ({' '.join(lines).rstrip('.')})".replace("``", "") if lines else ""

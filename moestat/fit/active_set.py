@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any, Self, TypeVar
 
+import numpy as np
+
 from moestat.arrays import Array, namespace
 
 
@@ -87,19 +89,22 @@ def _rebuilt(like: Any, values: list[Any]) -> Any:
     return tuple(values) if type(like) is tuple else type(like)(*values)
 
 
-def put(old: Array, new: Array, where: Array) -> Array:
-    """Return ``old`` with the members in ``where`` replaced by ``new``, which holds only these, in order."""
-    xp = namespace(old, new)
-    if new.shape[0] == old.shape[0]:
+def chosen(parts: tuple[Array, ...], members: np.ndarray) -> tuple[Array, ...]:
+    """Return arrays of some members (M,) bool; the arrays themselves when these are all, which saves copies."""
+    if members.all():
+        return parts
+    xp = namespace(parts[0])
+    which = xp.asarray(np.flatnonzero(members))
+    return tuple(xp.take(part, which, axis=0) for part in parts)
+
+
+def put(old: Array, new: Array, members: np.ndarray) -> Array:
+    """Return ``old`` with the rows of some members replaced by ``new``, which holds only these, in order."""
+    if members.all():
         return new
-    size, count = where.shape[0], xp.cumulative_sum(xp.astype(where, xp.int64))
-    return xp.take(xp.concat([old, new], axis=0), xp.where(where, size + count - 1, xp.arange(size)), axis=0)
-
-
-def spread(new: Array, where: Array) -> Array:
-    """Return the booleans ``new`` at the members in ``where`` and False elsewhere."""
-    xp = namespace(where)
-    return put(xp.zeros(where.shape, dtype=xp.bool), new, where)
+    xp, size = namespace(old), len(members)
+    place = np.where(members, size + np.cumsum(members) - 1, np.arange(size))
+    return xp.take(xp.concat([old, new], axis=0), xp.asarray(place), axis=0)
 
 
 def coded(like: Array, otherwise: int, *marks: tuple[Array, int]) -> Array:

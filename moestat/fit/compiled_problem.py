@@ -11,8 +11,9 @@ bit. It agrees with the plain code to rounding, not bit for bit; so do machines 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -74,22 +75,29 @@ class _Plan:
 
 
 class CompiledProblem(Problem):
-    """The least-squares problems of a batch of members, see :class:`moestat.fit.moments.Problem`; NumPy arrays only."""
+    """The least-squares problems of members on data sets, see :class:`Problem`; NumPy arrays only."""
 
     def __init__(self, model: Model, n_atoms: int, x: Array, y: Array, precision: Precision = "mixed") -> None:
         self.model, self.n_atoms, self.precision = model, n_atoms, precision
-        self.batch, self.n = x.shape[0], x.shape[-2]
-        self.members = [(np.array(a.T, order="C"), np.array(b)) for a, b in zip(x, y, strict=True)]
         self._plans: dict[str, _Plan] = {}
+        self._keep(x, y)
 
-    def take(self, members: Array) -> CompiledProblem:
-        """Return the problem of some of the members, given by their positions; their samples are shared."""
+    def _keep(self, x: Array, y: Array) -> None:
+        self.batch, self.n = x.shape[0], x.shape[-2]
+        self.sets = [(np.array(a.T, order="C"), np.array(b)) for a, b in zip(x, y, strict=True)]
+
+    def take(self, sets: Array) -> Self:
+        """Return the problem on some of the data sets, given by their positions; their samples are shared."""
         new = copy(self)
-        new.members = [self.members[k] for k in members]
-        new.batch = len(new.members)
+        new.sets = [self.sets[k] for k in sets]
+        new.batch = len(new.sets)
         return new
 
-    def in_double(self) -> CompiledProblem:
+    def of(self, sets: np.ndarray) -> Self:
+        """Return the problem of one member on each of ``sets``."""
+        return self.take(sets)
+
+    def in_double(self) -> Self:
         """Return the same problem with every product in float64."""
         new = copy(self)
         new.precision = "double"
@@ -102,35 +110,42 @@ class CompiledProblem(Problem):
             self._plans[self.precision] = _Plan(self.model, self.n_atoms, self.precision)
         return self._plans[self.precision]
 
-    def loss(self, theta: Array, tau: experts.Smoothing) -> Array:
-        """Return the loss (B,) at theta (B, N, P)."""
-        halves = [self._sum(k, theta[k], t, 0.0, 0) for k, t in enumerate(self._each(tau))]
-        return np.array(halves) / self.n
+    def loss(self, theta: Array, tau: experts.Smoothing, wanted: np.ndarray | None = None) -> Array:
+        """Return the loss (M,) at theta (M, N, P), of those that are not ``wanted`` not a number."""
+        size, loss = len(theta), np.full(len(theta), np.nan)
+        taus, share = _each(tau, size), size // self.batch
+        for k in _members(wanted, size):
+            loss[k] = self._sum(k // share, theta[k], taus[k], 0.0, 0) / self.n
+        return loss
 
-    def hessian(self, theta: Array, tau: experts.Smoothing, curvature: Array | float = 1.0) -> tuple[Array, ...]:
-        """Return loss (B,), gradient (B, p) and Hessian (B, p, p); arguments as of the plain problem."""
+    def hessian(
+        self,
+        theta: Array,
+        tau: experts.Smoothing,
+        curvature: Array | float = 1.0,
+        wanted: np.ndarray | None = None,
+        into: tuple[Array, ...] | None = None,
+    ) -> tuple[Array, ...]:
+        """Return loss (M,), gradient (M, p) and Hessian (M, p, p); arguments as of the plain problem."""
         plan, n = self.plan, self.n
-        batch, atoms, size = theta.shape
-        q, p = self.model.gate_size, atoms * size
-        loss, gradient = np.empty(batch), np.empty((batch, atoms, size))
-        hessian = np.empty((batch, p, p))
-        for k, (t, c) in enumerate(zip(self._each(tau), self._each(curvature), strict=True)):
+        size, atoms, width = theta.shape
+        q, p, share = self.model.gate_size, atoms * width, size // self.batch
+        taus, factors = _each(tau, size), _each(curvature, size)
+        loss, gradient, hessian = into or (np.empty(size), np.empty((size, p)), np.empty((size, p, p)))
+        for k in _members(wanted, size):
             plan.score_sums[:] = 0.0
             plan.sums[:] = 0.0
-            loss[k] = self._sum(k, theta[k], t, c, 2) / n
-            gradient[k, :, :q] = plan.score_sums[plan.gate_places] * plan.gate_root / n
-            gradient[k, :, q:] = plan.score_sums[plan.eta_places] / n
+            loss[k] = self._sum(k // share, theta[k], taus[k], factors[k], 2) / n
+            own = gradient[k].reshape(atoms, width)
+            own[:, :q] = plan.score_sums[plan.gate_places] * plan.gate_root / n
+            own[:, q:] = plan.score_sums[plan.eta_places] / n
             compiled.assemble(plan.sums / n, plan.place, plan.root, hessian[k])
-        return loss, np.reshape(gradient, (batch, p)), hessian
+        return loss, gradient, hessian
 
-    def _each(self, value: Any) -> list[float]:
-        """Return a number per member of one number or an array (B, 1, 1)."""
-        return [float(v) for v in np.broadcast_to(np.reshape(value, (-1,)), (self.batch,))]
-
-    def _sum(self, member: int, theta: np.ndarray, tau: float, k: float, order: int) -> float:
-        """Return half the sum of squares of a member; add its gradient and moments to the plan's sums."""
+    def _sum(self, data: int, theta: np.ndarray, tau: float, k: float, order: int) -> float:
+        """Return half the sum of squares of a member on a data set; add its gradient and moments to the plan's sums."""
         plan, model = self.plan, self.model
-        x, y = self.members[member]
+        x, y = self.sets[data]
         q = model.gate_size
         gate = np.zeros((self.n_atoms, plan.counts[0]))
         gate[:, plan.gate_terms] = theta[:, :q] * plan.gate_root
@@ -164,3 +179,12 @@ class CompiledProblem(Problem):
                 start = (plan.kind, k, rows, padded, room, lines, plan.products)
                 compiled.add_derivatives(*start, *scores, *parts, *moments)
         return half
+
+
+def _each(value: Any, size: int) -> list[float]:
+    """Return a number per member of one number or an array (M, 1, 1)."""
+    return [float(v) for v in np.broadcast_to(np.reshape(value, (-1,)), (size,))]
+
+
+def _members(wanted: np.ndarray | None, size: int) -> Iterable[int]:
+    return range(size) if wanted is None else np.flatnonzero(wanted).tolist()

@@ -1,22 +1,29 @@
 r"""The descent behind :func:`moestat.fit.newton.least_squares`: damped Newton steps inside a box, in batches.
 
 Every member of the batch has its own damping, its own rung of the smoothing ladder and its own decision to accept a
-step or to stop; nothing is shared but the array operations, and a finished member leaves the batch. So the result
-of a member is the same, to the last bit, in whatever batch it is computed.
+step or to stop; nothing is shared but the array operations, and a member that has finished makes room for the next
+(:mod:`moestat.fit.slots`). So the result of a member is the same, to the last bit, in whatever batch it is computed.
+
+What a member decides by are a few numbers, which are kept on the processor in NumPy arrays; points, gradients, Hessians
+and steps stay on the device. It is waited for where numbers are read from it: four times a round.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-from moestat.arrays import Array, namespace
-from moestat.fit import active_set
-from moestat.fit.active_set import State, put, spread, take
+import numpy as np
+
+from moestat.arrays import Array, clamp, namespace, to_numpy
+from moestat.fit.active_set import State, chosen, put
 from moestat.fit.certificate import certify
 from moestat.fit.linalg import damped_solve
 from moestat.fit.moments import Problem
-from moestat.fit.second_order import free_coordinates, judge, nielsen
+from moestat.fit.second_order import free_coordinates, hits, judge, nielsen, promise
+from moestat.fit.slots import IDLE, Slots
 from moestat.status import Status
 
 FIRST_DAMPING = 1e-3
@@ -32,13 +39,16 @@ REFUSALS = 12  #: How often the certificate may refuse to let a member stop befo
 CERTIFIED = ("gradient", "decrement", "min_eigenvalue", "box_hits")
 
 
-@dataclass(frozen=True)
-class _Batch(active_set.Rows):
-    """The members that are still active."""
-
-    members: Array
-    problem: Problem
-    state: State
+_ROW = np.dtype(
+    [
+        *((name, float) for name in ("damping", "growth", "strictness", "loss", "decrement")),
+        *((name, int) for name in ("stage", "refusals", "iterations", "factorisations", "status")),
+        *((name, bool) for name in ("newton", "fine", "small", "refused", "fresh")),
+        *((f"certified_{name}", int if name == "box_hits" else float) for name in CERTIFIED),
+    ]
+)
+"""What is kept of a member, such as whether its last step promised little (``small``), whether it asked to leave and
+was ``refused``, and whether it has just come and has no derivatives yet (``fresh``)."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,7 @@ class Settings:
     ladder: tuple[float, ...]
     max_iterations: int
     tolerance: float
+    certify_limit: bool = True
 
     def __post_init__(self) -> None:
         rungs = self.ladder
@@ -59,234 +70,267 @@ class Settings:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be between {least} and {below}")
 
 
-def descend(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
-    """Minimise the loss of M members from their starts (M, N, P).
+def descend(
+    problem: Callable[[np.ndarray], tuple[Problem, Array]],
+    starts: Array,
+    counts: np.ndarray,
+    settings: Settings,
+    most: int,
+) -> State:
+    """Minimise the loss of D data sets from M starts (M, N, P), at most ``most`` of them at a time.
 
-    ``variance`` (M,) is that of y, the scale below which a decrement or a loss counts as nothing. Returns theta,
-    smoothed_loss (at the last rung), status, iterations and the certificate's entries.
+    ``counts`` (D,) says how many starts each data set has, those of the first one first. ``problem(sets)`` returns the
+    problem on some of the data sets, given by their numbers, and the variance of y in each, the scale below which a
+    decrement or a loss counts as nothing. Returns arrays with a row for each start: theta, loss, smoothed_loss (at the
+    last rung), status, iterations, factorisations and the certificate's entries.
     """
-    xp = namespace(start)
-    members = xp.arange(start.shape[0])
-    return active_set.run(
-        _Batch(members, problem, _begin(problem, start, settings, variance)),
-        lambda batch: _examine(batch, settings),
-        _result,
-        lambda batch: _advance(batch, settings),
-    )
-
-
-def _examine(batch: _Batch, settings: Settings) -> tuple[_Batch, Array]:
-    """Return which members have finished, and all with their next steps.
-
-    Their state says, too, which steps promise little (``small``), and which members were ``refused`` to leave.
-    """
-    step, state = _damped_step(batch.state, settings.box)
-    xp = namespace(step)
-    last = state["stage"] == len(settings.ladder) - 1
-    # A rung is left when it has converged, not before. On the last one the quadratic model holds over steps of the
-    # kink's width only, so whatever is left of the way along a flat valley is walked there in hundreds of steps.
-    ease = xp.where(last, state["strictness"], xp.ones_like(state["strictness"]))
-    small = state["decrement"] <= ease * _goal(state, settings)
-    stuck = (state["damping"] > MOST_DAMPING) | ~xp.isfinite(state["loss"])
-    spent = state["iterations"] >= settings.max_iterations
-    leave = (small & state["newton"] & last) | stuck | spent
-    done = xp.zeros_like(leave)
-    leaving = xp.nonzero(leave)[0]
-    if leaving.shape[0] > 0:
-        some, allowed = _try_to_leave(_restrict(batch.problem, leaving), take(state, leaving), settings)
-        state = {name: put(value, some[name], leave) for name, value in state.items()}
-        done = spread(allowed, leave)
-    return replace(batch, state={**state, "step": step, "small": small, "refused": leave}), done
-
-
-def _damped_step(state: State, box: float) -> tuple[Array, State]:
-    """Return the damped step inside the box, and the state with the decrement and the damping that it took.
-
-    Coordinates at the box whose gradient pushes outwards are held. Where the step of the others leaves the box they
-    are pinned to it and the rest is solved again.
-    """
-    xp = namespace(state["theta"])
-    theta, gradient, hessian = xp.reshape(state["theta"], state["gradient"].shape), state["gradient"], state["hessian"]
-    free = free_coordinates(theta, gradient, -box, box)
-    pinned = xp.zeros_like(gradient)
-    step, damping = _damped(hessian, xp.where(free, -gradient, pinned), free, state["damping"])
-    decrement = -0.5 * xp.sum(gradient * step, axis=-1)
-    for _ in range(PASSES):
-        out = free & (xp.abs(theta + step) > box)
-        again = xp.any(out, axis=-1)
-        which = xp.nonzero(again)[0]
-        if which.shape[0] == 0:
-            break
-        pinned = xp.where(out, xp.sign(theta + step) * box - theta, pinned)
-        free = free & ~out
-        h, g, p, f, d = _members((hessian, gradient, pinned, free, damping), which)
-        rhs = xp.where(f, -(g + (h @ p[..., None])[..., 0]), p)
-        solved, damped = _damped(h, rhs, f, d)
-        step, damping = put(step, solved, again), put(damping, damped, again)
-    changed = damping > state["damping"]
-    growth = xp.where(changed, 2.0 * xp.ones_like(damping), state["growth"])
-    return step, {**state, "damping": damping, "growth": growth, "decrement": decrement}
-
-
-def _damped(hessian: Array, rhs: Array, free: Array, damping: Array) -> tuple[Array, Array]:
-    """Solve (H + damping) step = rhs on the free coordinates, raising the damping until H is positive definite.
-
-    The others get step = rhs. Damping is identity: it leaves flat directions (the softmax gauge) where they are.
-    """
-    xp = namespace(hessian)
-    todo = damping <= MOST_DAMPING
-    # all at first, whoever they are: to ask which ones costs a GPU more than to solve for those that are given up
-    step, ok = damped_solve(hessian, damping, free, rhs)
-    solution = xp.where(todo[:, None], step, xp.zeros_like(rhs))
-    damping = xp.where(todo & ~ok, 4.0 * damping, damping)
-    todo = todo & ~ok & (damping <= MOST_DAMPING)
+    xp = namespace(starts)
+    slots, batch = Slots(counts, most), _Batch(settings, starts)
+    ended: list[dict[str, Any]] = []
+    order: list[np.ndarray] = []
     while True:
-        which = xp.nonzero(todo)[0]
-        if which.shape[0] == 0:
-            return solution, damping
-        h, f, d, b = _members((hessian, free, damping, rhs), which)
-        step, ok = damped_solve(h, d, f, b)
-        solution = put(solution, step, todo)
-        damping = put(damping, xp.where(ok, d, 4.0 * d), todo)
-        todo = spread(~ok, todo) & (damping <= MOST_DAMPING)
+        rows = slots.lay_out()
+        if rows is not None:
+            batch.lay_out(rows, *problem(slots.sets), slots.data)
+            batch.begin(slots.member, slots.active & (rows == IDLE))
+        if not slots.active.any():
+            break
+        batch.advance()
+        done = batch.examine()
+        if done.any():
+            order.append(slots.member[done])
+            ended.append(batch.ends(done))
+            batch.begin(slots.member, slots.leave(done))
+    place = np.argsort(np.concatenate(order))
+    theta = xp.take(xp.concat([part.pop("theta") for part in ended]), xp.asarray(place), axis=0)
+    numbers = {name: np.concatenate([part[name] for part in ended])[place] for name in ended[0]}
+    return {"theta": theta, **{name: xp.asarray(value) for name, value in numbers.items()}}
 
 
-def _members(parts: tuple[Array, ...], which: Array) -> tuple[Array, ...]:
-    """Return arrays of some members; the arrays themselves when these are all, which saves copies of Hessians."""
-    if which.shape[0] == parts[0].shape[0]:
-        return parts
-    xp = namespace(which)
-    return tuple(xp.take(part, which, axis=0) for part in parts)
+class _Batch:
+    """The rows of a batch: points and derivatives on the device, a record (:data:`_ROW`) of each on the processor."""
+
+    problem: Problem
+
+    def __init__(self, settings: Settings, starts: Array) -> None:
+        xp = namespace(starts)
+        self.settings, self.starts = settings, starts
+        p = starts.shape[-2] * starts.shape[-1]
+        self.theta = xp.zeros((1, *starts.shape[1:]), dtype=starts.dtype)
+        self.gradient = self.step = xp.zeros((1, p), dtype=starts.dtype)
+        self.hessian = xp.zeros((1, p, p), dtype=starts.dtype)
+        self.of = np.zeros(1, dtype=_ROW)
+
+    def lay_out(self, old: np.ndarray, problem: Problem, variance: Array, data: np.ndarray) -> None:
+        """Put the old rows in a new order, IDLE for one without a past; ``data`` are their data sets."""
+        self.problem, self.variance, self.data = problem, to_numpy(variance)[data], data
+        xp, kept = namespace(self.theta), np.maximum(old, 0)
+        parts, rows = (self.theta, self.gradient, self.hessian, self.step), xp.asarray(kept)
+        self.theta, self.gradient, self.hessian, self.step = (xp.take(part, rows, axis=0) for part in parts)
+        self.of = self.of[kept]
+
+    def begin(self, member: np.ndarray, fresh: np.ndarray) -> None:
+        """Put the starts of their members into the ``fresh`` rows."""
+        self.active = member != IDLE
+        if fresh.any():
+            xp, box = namespace(self.theta), self.settings.box
+            start = xp.take(self.starts, xp.asarray(np.maximum(member, 0)), axis=0)
+            self.theta = xp.where(xp.asarray(fresh)[:, None, None], clamp(start, -box, box), self.theta)
+            first = np.zeros((), dtype=_ROW)
+            first["damping"], first["growth"], first["strictness"], first["fresh"] = FIRST_DAMPING, 2.0, 1.0, True
+            self.of[fresh] = first
+
+    def advance(self) -> None:
+        """Move every member on: to its next rung, to the curvature of Newton's method, or by a step."""
+        of = self.of
+        # a member that has just been refused, or that changes rung or curvature, makes no step this time
+        settled = self.active & of["small"] & ~of["refused"]
+        of["stage"] += settled & of["newton"]
+        of["newton"] |= settled
+        rejected = self._try_steps(self.active & ~(settled | of["refused"] | of["fresh"]))
+        self._evaluate(self.active & ~rejected)
+        of["fresh"] = False
+
+    def _try_steps(self, move: np.ndarray) -> np.ndarray:
+        """Try the steps of some members, update their damping (Nielsen), and return which steps were rejected."""
+        if not move.any():
+            return move
+        of, box, xp = self.of, self.settings.box, namespace(self.theta)
+        theta = xp.reshape(self.theta, self.step.shape)
+        trial = clamp(theta + self.step, -box, box)
+        promised = promise(self.gradient, self.hessian, trial - theta)
+        loss = self.problem.loss(xp.reshape(trial, self.theta.shape), self._smoothing(), move)
+        promised, loss = _read(promised, loss)
+        lowered = of["loss"] - loss
+        gain, accept = judge(promised, lowered, move)
+        rejected: np.ndarray = move & ~accept
+        of["damping"], of["growth"] = nielsen(of["damping"], of["growth"], gain, accept, rejected, LEAST_DAMPING)
+        self.theta = xp.reshape(xp.where(xp.asarray(accept)[:, None], trial, theta), self.theta.shape)
+        of["newton"] |= accept & (lowered < SWITCH * of["loss"])
+        of["fine"] |= accept & (loss < COARSE * self.variance)
+        of["iterations"] += move
+        return rejected
+
+    def _evaluate(self, wanted: np.ndarray) -> None:
+        """Compute loss, gradient and Hessian of some members."""
+        of, xp = self.of, namespace(self.theta)
+        tau, curvature = self._smoothing(), xp.asarray(of["newton"].astype(float))[:, None, None]
+        for problem, which in ((self.problem, wanted & ~of["fine"]), (self.problem.in_double(), wanted & of["fine"])):
+            if which.any():
+                into = (xp.zeros(which.shape, dtype=xp.float64), self.gradient, self.hessian)
+                loss, self.gradient, self.hessian = problem.hessian(self.theta, tau, curvature, which, into)
+                of["loss"][which] = to_numpy(loss)[which]
+
+    def _smoothing(self) -> Array:
+        """Return the half width (M, 1, 1) of every member's rung."""
+        return namespace(self.theta).asarray(np.asarray(self.settings.ladder)[self.of["stage"]])[:, None, None]
+
+    def _goal(self) -> np.ndarray:
+        """Return the Newton decrements at which members have converged."""
+        goal: np.ndarray = self.settings.tolerance * self.of["loss"] + FLOOR * self.variance
+        return goal
+
+    def examine(self) -> np.ndarray:
+        """Find the next steps, and return which members have finished."""
+        of, settings = self.of, self.settings
+        self._find_steps()
+        last = of["stage"] == len(settings.ladder) - 1
+        # A rung is left when it has converged, not before. On the last one the quadratic model holds over steps of the
+        # kink's width only, so whatever is left of the way along a flat valley is walked there in hundreds of steps.
+        of["small"] = of["decrement"] <= np.where(last, of["strictness"], 1.0) * self._goal()
+        stuck = (of["damping"] > MOST_DAMPING) | ~np.isfinite(of["loss"])
+        spent = of["iterations"] >= settings.max_iterations
+        leave = self.active & ((of["small"] & of["newton"] & last) | stuck | spent)
+        of["refused"] = leave
+        done: np.ndarray = leave & spent & (not settings.certify_limit)
+        self._give_up(done)
+        done |= self._try_to_leave(leave & ~done)
+        return done
+
+    def _find_steps(self) -> None:
+        """Find damped steps inside the box, their decrements and the damping that they take.
+
+        Coordinates at the box whose gradient pushes outwards are held. Where the step of the others leaves the box they
+        are pinned to it and the rest is solved again.
+        """
+        of, box, xp = self.of, self.settings.box, namespace(self.theta)
+        gradient, theta = self.gradient, xp.reshape(self.theta, self.gradient.shape)
+        free = free_coordinates(theta, gradient, -box, box)
+        pinned, before = xp.zeros_like(gradient), of["damping"].copy()
+        step = self._damped(self.hessian, xp.where(free, -gradient, pinned), free, self.active)
+        out = free & (xp.abs(theta + step) > box)
+        of["decrement"], again = _read(-0.5 * xp.sum(gradient * step, axis=-1), xp.any(out, axis=-1))
+        for solved in range(PASSES):
+            if solved:
+                out = free & (xp.abs(theta + step) > box)
+                (again,) = _read(xp.any(out, axis=-1))
+            again = self.active & (again != 0)
+            if not again.any():
+                break
+            pinned = xp.where(out, xp.sign(theta + step) * box - theta, pinned)
+            free = free & ~out
+            h, g, p, f = chosen((self.hessian, gradient, pinned, free), again)
+            rhs = xp.where(f, -(g + (h @ p[..., None])[..., 0]), p)
+            step = put(step, self._damped(h, rhs, f, again), again)
+        self.step = step
+        of["growth"][of["damping"] > before] = 2.0
+
+    def _damped(self, hessian: Array, rhs: Array, free: Array, members: np.ndarray) -> Array:
+        """Solve (H + damping) step = rhs on the free coordinates, raising the damping until H is positive definite.
+
+        The others get step = rhs. Arrays have a row for each of the ``members``, or for all. Damping is identity: it
+        leaves flat directions (the softmax gauge) where they are.
+        """
+        of, xp = self.of, namespace(hessian)
+        rows = np.arange(len(members)) if len(members) == hessian.shape[0] else np.flatnonzero(members)
+        damping = of["damping"][rows]
+        todo = members[rows] & (damping <= MOST_DAMPING)
+        # all at first, whoever they are: to gather those who need it costs a GPU more than to solve for the others
+        step, ok = damped_solve(hessian, xp.asarray(damping), free, rhs, todo)
+        failed = todo & ~to_numpy(ok)
+        step = xp.where(xp.asarray(todo & ~failed)[:, None], step, xp.zeros_like(step))
+        while True:
+            of["factorisations"][rows] += todo
+            damping = np.where(failed, 4.0 * damping, damping)
+            todo = failed & (damping <= MOST_DAMPING)
+            if not todo.any():
+                of["damping"][rows] = damping
+                return step
+            solved, ok = damped_solve(*chosen((hessian, xp.asarray(damping), free, rhs), todo))
+            step = put(step, solved, todo)
+            failed = todo.copy()
+            failed[todo] = ~to_numpy(ok)
+
+    def _give_up(self, done: np.ndarray) -> None:
+        """Let members go without a certificate."""
+        if done.any():
+            xp, box = namespace(self.theta), self.settings.box
+            theta, gradient = chosen((xp.reshape(self.theta, self.gradient.shape), self.gradient), done)
+            free = free_coordinates(theta, gradient, -box, box)
+            some = self.of[done]
+            some["certified_gradient"] = to_numpy(
+                xp.max(xp.abs(xp.where(free, gradient, xp.zeros_like(gradient))), axis=-1)
+            )
+            some["certified_decrement"] = some["certified_min_eigenvalue"] = np.nan
+            some["certified_box_hits"] = to_numpy(hits(theta, -box, box))
+            some["status"] = np.where(np.isfinite(some["loss"]), Status.LIMIT, Status.NOT_FINITE)
+            self.of[done] = some
+
+    def _try_to_leave(self, leave: np.ndarray) -> np.ndarray:
+        """Certify members that want to leave, and return which of them may.
+
+        A member whose certificate says that it is not at a minimum goes on: from a lower point along a direction of
+        negative curvature if there is one, with a stricter stopping rule otherwise.
+        """
+        if not leave.any():
+            return leave
+        xp, settings = namespace(self.theta), self.settings
+        theta, tau = chosen((self.theta, self._smoothing()), leave)
+        some, goal = self.of[leave], self._goal()[leave]
+        seal = certify(self.problem.of(self.data[leave]), theta, tau, settings.box, xp.asarray(goal))
+        escaped = to_numpy(seal["escaped"])
+        for name in CERTIFIED:
+            some[f"certified_{name}"] = to_numpy(seal[name])
+        finite = np.isfinite(some["loss"]) & np.isfinite(some["certified_decrement"])
+        last = some["stage"] == len(settings.ladder) - 1
+        minimum = (some["certified_decrement"] <= goal) & ~escaped & last & finite
+        spent = some["iterations"] >= settings.max_iterations
+        done = minimum | spent | (some["refusals"] >= REFUSALS) | ~finite
+        done |= (some["damping"] > MOST_DAMPING) & ~escaped
+        moved = escaped & ~done
+        some["status"] = np.select(
+            [minimum, ~finite, spent], [Status.CONVERGED, Status.NOT_FINITE, Status.LIMIT], Status.STALLED
+        )
+        # the scale of the curvature there; a larger damping would take a short step for the end of the descent
+        restart = np.clip(2.0 * np.abs(some["certified_min_eigenvalue"]), LEAST_DAMPING, FIRST_DAMPING)
+        damping = np.where(moved, restart, 0.1 * some["damping"])
+        some["damping"] = np.where(done, some["damping"], damping)
+        some["strictness"] *= np.where(done | moved, 1.0, 0.1)
+        some["refusals"] += ~moved
+        some["iterations"] += moved
+        some["fine"] = True
+        self.of[leave] = some
+        if moved.any():
+            lower = xp.where(xp.asarray(moved)[:, None, None], seal["lower"], theta)
+            self.theta = put(self.theta, lower, leave)
+        allowed = np.zeros_like(leave)
+        allowed[leave] = done
+        return allowed
+
+    def ends(self, done: np.ndarray) -> dict[str, Any]:
+        """Return the results of some members: theta on the device, NumPy arrays of numbers."""
+        (theta,) = chosen((self.theta,), done)
+        some = self.of[done]
+        names = {name: f"certified_{name}" for name in CERTIFIED} | {"smoothed_loss": "loss"}
+        names |= {name: name for name in ("status", "iterations", "factorisations")}
+        loss = some["loss"]
+        if self.settings.ladder[-1] != 0:
+            loss = to_numpy(self.problem.of(self.data[done]).loss(theta, 0.0))
+        return {"theta": theta, "loss": loss, **{name: some[own] for name, own in names.items()}}
 
 
-def _result(batch: _Batch, rows: Array) -> State:
-    names = {name: f"certified_{name}" for name in CERTIFIED} | {"smoothed_loss": "loss"}
-    names |= {name: name for name in ("theta", "status", "iterations")}
-    return {name: take(batch.state[own], rows) for name, own in names.items()}
-
-
-def _begin(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
-    xp = namespace(start)
-    m = start.shape[0]
-    ones = xp.ones((m,), dtype=start.dtype)
-    certified = {name: xp.int64 if name == "box_hits" else start.dtype for name in CERTIFIED}
-    state: State = {
-        "theta": xp.clip(start, -settings.box, settings.box),
-        "damping": FIRST_DAMPING * ones,
-        "growth": 2.0 * ones,
-        "stage": xp.zeros((m,), dtype=xp.int64),
-        "newton": xp.zeros((m,), dtype=xp.bool),
-        "fine": xp.zeros((m,), dtype=xp.bool),
-        "strictness": ones,
-        "refusals": xp.zeros((m,), dtype=xp.int64),
-        "iterations": xp.zeros((m,), dtype=xp.int64),
-        "variance": variance,
-        "status": xp.zeros((m,), dtype=xp.int64),
-        **{f"certified_{name}": xp.zeros((m,), dtype=dtype) for name, dtype in certified.items()},
-    }
-    return {**state, **_evaluate(problem, state, settings)}
-
-
-def _goal(state: State, settings: Settings) -> Array:
-    """Return the Newton decrement (B,) at which a member has converged."""
-    return settings.tolerance * state["loss"] + FLOOR * state["variance"]
-
-
-def _smoothing(state: State, settings: Settings) -> Array:
-    ladder = namespace(state["theta"]).asarray(settings.ladder, dtype=state["theta"].dtype)
-    return take(ladder, state["stage"])[:, None, None]
-
-
-def _evaluate(problem: Problem, state: State, settings: Settings) -> State:
-    xp = namespace(state["theta"])
-    curvature = xp.astype(state["newton"], state["theta"].dtype)[:, None, None]
-    needed = {"theta": state["theta"], "tau": _smoothing(state, settings), "curvature": curvature}
-    which = xp.nonzero(state["fine"])[0]
-    if which.shape[0] == 0:
-        values = problem.hessian(**needed)
-    elif which.shape[0] == problem.batch:
-        values = problem.in_double().hessian(**needed)
-    else:
-        coarse = problem.hessian(**needed)
-        fine = problem.take(which).in_double().hessian(**take(needed, which))
-        values = tuple(put(a, b, state["fine"]) for a, b in zip(coarse, fine, strict=True))
-    return dict(zip(("loss", "gradient", "hessian"), values, strict=True))
-
-
-def _advance(batch: _Batch, settings: Settings) -> _Batch:
-    """Move every member on: to its next rung, to the curvature of Newton's method, or by a step."""
-    state = batch.state
-    # a member that has just been refused, or that changes rung or curvature, makes no step this time
-    settled = state["small"] & ~state["refused"]
-    climb = settled & state["newton"]
-    xp = namespace(climb)
-    stage = state["stage"] + xp.astype(climb, state["stage"].dtype)
-    state = {**state, "stage": stage, "newton": state["newton"] | settled}
-    state = _try_steps(batch.problem, state, state["step"], ~(settled | state["refused"]), settings)
-    return replace(batch, state=state)
-
-
-def _try_steps(problem: Problem, state: State, step: Array, move: Array, settings: Settings) -> State:
-    """Try the steps of the members in ``move``, update the damping (Nielsen), and evaluate what has changed."""
-    xp = namespace(step)
-    theta = xp.reshape(state["theta"], step.shape)
-    trial = xp.clip(theta + step, -settings.box, settings.box)
-    taken = trial - theta
-    loss = problem.loss(xp.reshape(trial, state["theta"].shape), _smoothing(state, settings))
-    lowered = state["loss"] - loss
-    _, gain, accept = judge(state["gradient"], state["hessian"], taken, lowered, move)
-    reject = move & ~accept
-    damping, growth = nielsen(state["damping"], state["growth"], gain, accept, reject, LEAST_DAMPING)
-    new = {
-        **state,
-        "theta": xp.reshape(xp.where(accept[:, None], trial, theta), state["theta"].shape),
-        "damping": damping,
-        "growth": growth,
-        "newton": state["newton"] | (accept & (lowered < SWITCH * state["loss"])),
-        "fine": state["fine"] | (accept & (loss < COARSE * state["variance"])),
-        "iterations": state["iterations"] + xp.astype(move, state["iterations"].dtype),
-    }
-    changed = xp.nonzero(~reject)[0]
-    if changed.shape[0] == 0:
-        return new
-    needed = {name: new[name] for name in ("theta", "stage", "newton", "fine")}
-    evaluated = _evaluate(_restrict(problem, changed), take(needed, changed), settings)
-    return {**new, **{name: put(new[name], value, ~reject) for name, value in evaluated.items()}}
-
-
-def _try_to_leave(problem: Problem, state: State, settings: Settings) -> tuple[State, Array]:
-    """Certify members that want to leave; return their state, with a status, and whether they may.
-
-    A member whose certificate says that it is not at a minimum goes on: from a lower point along a direction of
-    negative curvature if there is one, with a stricter stopping rule otherwise.
-    """
-    xp = namespace(state["theta"])
-    tau = _smoothing(state, settings)
-    goal = _goal(state, settings)
-    seal = certify(problem, state["theta"], tau, settings.box, goal)
-    tried = state["refusals"] >= REFUSALS
-    spent = state["iterations"] >= settings.max_iterations
-    finite = xp.isfinite(state["loss"]) & xp.isfinite(seal["decrement"])
-    last = state["stage"] == len(settings.ladder) - 1
-    minimum = (seal["decrement"] <= goal) & ~seal["escaped"] & last & finite
-    marks = (spent, Status.LIMIT), (~finite, Status.NOT_FINITE), (minimum, Status.CONVERGED)
-    done = minimum | spent | tried | ~finite | (state["damping"] > MOST_DAMPING) & ~seal["escaped"]
-    moved = seal["escaped"] & ~done
-    # the scale of the curvature there; a larger damping would take a short step for the end of the descent
-    restart = xp.clip(2.0 * xp.abs(seal["min_eigenvalue"]), LEAST_DAMPING, FIRST_DAMPING)
-    new = {
-        **state,
-        "theta": xp.where(moved[:, None, None], seal["lower"], state["theta"]),
-        "damping": xp.where(done, state["damping"], xp.where(moved, restart, 0.1 * state["damping"])),
-        "strictness": xp.where(done | moved, state["strictness"], 0.1 * state["strictness"]),
-        "refusals": state["refusals"] + xp.astype(~moved, state["refusals"].dtype),
-        "iterations": state["iterations"] + xp.astype(moved, state["iterations"].dtype),
-        "fine": xp.ones_like(moved),
-        "status": active_set.coded(state["status"], Status.STALLED, *marks),
-    }
-    return {**new, **{f"certified_{name}": seal[name] for name in CERTIFIED}}, done
-
-
-def _restrict(problem: Problem, members: Array) -> Problem:
-    """Return the problem of some members; the problem itself when these are all, which saves a copy."""
-    return problem if members.shape[0] == problem.batch else problem.take(members)
+def _read(*arrays: Array) -> list[np.ndarray]:
+    """Return NumPy arrays of a few arrays (M,), as numbers, for which a device is waited for once."""
+    xp = namespace(*arrays)
+    numbers: np.ndarray = to_numpy(xp.stack([xp.astype(part, xp.float64) for part in arrays]))
+    return list(numbers)

@@ -26,6 +26,7 @@ RIDGE = 1e-10  #: Added to the diagonal of J'J, relative to the largest entry: f
 DEPENDENT = 1e-7  #: Singular values of J with unit columns below this share of the largest are zero.
 CREEP = 1e-6  #: Steps that gain less than this share of the loss are left to the exact Hessian.
 POLISH = 40  #: Steps with the exact Hessian after Levenberg-Marquardt has ended, as often as ``ROUNDS``.
+FEW = 10  #: The same where weights jump, since most steps then end at a jump.
 ROUNDS = 3  #: How often a fit goes on after its certificate has found that it has not ended.
 
 
@@ -38,6 +39,7 @@ class Problem:
     x: np.ndarray
     y: np.ndarray
     of: np.ndarray
+    coarse: bool = False  #: Whether one-sided differences do, see :meth:`FunctionModel.slopes`.
 
     def __call__(self, theta: np.ndarray, members: np.ndarray) -> Gram:
         """Return half the mean squared residuals, gradients and J'J / n."""
@@ -55,7 +57,7 @@ class Problem:
         total, slope, square = 0.0, np.zeros(p), np.zeros((p, p))
         rows = self.model.rows
         for first in range(0, n, rows):
-            f, columns = self.model.slopes(atoms, self.x[data, first : first + rows])
+            f, columns = self.model.slopes(atoms, self.x[data, first : first + rows], coarse=self.coarse)
             r = f - self.y[data, first : first + rows]
             flat = columns.reshape(len(r), p)
             total += r @ r
@@ -105,7 +107,8 @@ class Problem:
         values, vectors = symmetric_eigen(gram)
         zero = (values < 2.0 * RIDGE * values[:, -1:]) & (np.arange(gram.shape[-1]) < self.invariances)
         kept = np.where(zero[:, None, :], vectors, 0.0)
-        return np.matmul(kept, np.swapaxes(kept, 1, 2))
+        projector: np.ndarray = np.matmul(kept, np.swapaxes(kept, 1, 2))
+        return projector
 
 
 def hessian(
@@ -167,7 +170,7 @@ def descend(
     problem: Problem, start: np.ndarray, members: np.ndarray, box: float, max_iterations: int, tolerance: float
 ) -> Ends:
     """Go down from starts (M, p) of the given members by Levenberg-Marquardt, without a certificate."""
-    inner = replace(problem, of=problem.of[members])
+    inner = replace(problem, of=problem.of[members], coarse=True)
     with np.errstate(all="ignore"):
         return levenberg_marquardt(
             inner,
@@ -190,6 +193,8 @@ def finish(
     going = np.flatnonzero(status != Status.NOT_FINITE)
     with np.errstate(all="ignore"):
         for round_ in range(ROUNDS + 1):
+            if going.size == 0:
+                break
             goal = np.maximum(tolerance * loss[going], floor[going])
             found = certify(problem, theta[going], members[going], box, goal)
             for name in ("gradient", "decrement", "min_eigenvalue", "box_hits", "escaped"):
@@ -201,12 +206,18 @@ def finish(
             going, begin = going[left > 0], begin[left > 0]
             if round_ == ROUNDS or going.size == 0:
                 break
-            polished = _polish(problem, begin, members[going], box, min(POLISH, int(left.max())), tolerance)
-            better = polished.loss <= problem.loss(begin, members[going])
-            theta[going] = np.where(better[:, None], polished.theta, begin)
-            loss[going] = np.where(better, polished.loss, problem.loss(begin, members[going]))
+            steps = min(FEW if problem.model.piecewise else POLISH, int(left.max()))
+            polished = _polish(problem, begin, members[going], box, steps, tolerance)
+            at = problem.loss(begin, members[going])
+            better = polished.loss <= at
+            point, reached = np.where(better[:, None], polished.theta, begin), np.where(better, polished.loss, at)
             iterations[going] += polished.iterations
-            status[going] = np.where(polished.status == Status.CONVERGED, Status.STALLED, polished.status)
+            ran_out = (polished.status == Status.LIMIT) & ~np.bool(problem.model.piecewise)
+            status[going] = np.where(ran_out, Status.LIMIT, Status.STALLED)
+            # others are held by a kink or a jump, and keep the certificate that they have
+            fell = loss[going] - reached > 0.1 * np.maximum(tolerance * loss[going], floor[going])
+            going = going[fell]
+            theta[going], loss[going] = point[fell], reached[fell]
     ended = record.pop("decrement", np.full(len(theta), np.nan)), record.pop("escaped", np.zeros(len(theta)))
     # what converged by the descent's measure, J'J, and not by the Hessian's has only stopped
     goal = np.maximum(tolerance * loss, floor)

@@ -192,7 +192,7 @@ class _Run:
         rows = min(self.budget.rows, self.n)
         rung = (LADDER[0],) if self.model.expert == "relu" else None
         for steps, share in self.budget.heats:
-            fits = self.fit(theta, rows, ladder=rung, max_iterations=steps, tolerance=COARSE)
+            fits = self.fit(theta, rows, ladder=rung, max_iterations=steps, tolerance=COARSE, certify_limit=False)
             loss = np.array([fit.smoothed_loss[0] for fit in fits])
             for k, (kind, number) in enumerate(names):
                 self.losses[kind][number] = float(loss[k])
@@ -210,6 +210,7 @@ class _Run:
             ladder=LADDER[-1:] if self.model.expert == "relu" else None,
             max_iterations=BASE_STEPS,
             tolerance=COARSE,
+            certify_limit=False,
         )
         order = np.argsort([float(fit.loss[0]) for fit in fits], kind="stable")[:BASES]
         return np.stack([fits[k].theta[0] for k in order])

@@ -20,6 +20,8 @@ from moestat.models.regression import Model
 LAUNCHED = 512
 """Rows of a step, over all replicates and starts, below which the processor computes: a GPU would do little but launch
 some fifty kernels a step, half a million in ten epochs of n = 1e5 in batches of 100."""
+KEPT = 2**28
+"""Bytes up to which the features of all samples are kept between full-batch steps, of which they are a quarter."""
 _ROWS = 8192  # samples gathered at a time, rounded to whole minibatches; the numbers do not depend on it
 
 
@@ -82,9 +84,11 @@ def sgd(
         return xp.asarray(sgd(model, *here, batch_size=batch_size, order=order, epochs=epochs, step=step))
     rate = step * 2.0  # the model's gradient is that of half the mean square
     # overflow is how divergence shows; it is left in the result for the caller to count
+    kept = batch_size == n and x.shape[0] * n * model.atom_size * 8 <= KEPT
+    features = model.features(x[:, None, :, :]) if kept else None
     with np.errstate(over="ignore", invalid="ignore"):
         for part_x, part_y in _minibatches(x, y, batch_size, _orders(order, x.shape[0], n, epochs, batch_size)):
-            _, gradient = model.gradient(theta, part_x[:, None, :, :], part_y[:, None, :])
+            _, gradient = model.gradient(theta, part_x[:, None, :, :], part_y[:, None, :], features=features)
             theta = theta - rate * gradient
     return xp.reshape(theta, start.shape)
 

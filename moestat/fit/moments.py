@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import array_api_compat
 import numpy as np
@@ -132,22 +132,28 @@ def layout(model: Model, n_atoms: int) -> Layout:
 
 
 class Problem:
-    """The least-squares problems of a batch of members, 1/2 mean (f_theta(x) - y)^2, with N = ``n_atoms`` atoms.
+    """The least-squares problems 1/2 mean (f_theta(x) - y)^2 of D data sets, with N = ``n_atoms`` atoms.
 
-    They have samples x (B, n, d) and y (B, n). With "mixed" precision the products that make the Hessian run in
-    float32; loss and gradient are float64 always.
+    The samples x (D, n, d) and y (D, n) are kept once. Members theta (M, N, P) are S = M / D sets of parameters on each
+    data set, those of the first one first; S may differ from call to call. With "mixed" precision the products that
+    make the Hessian run in float32; loss and gradient are float64 always.
     """
 
     def __init__(self, model: Model, n_atoms: int, x: Array, y: Array, precision: Precision = "mixed") -> None:
         xp = namespace(x, y)
         self.model, self.n_atoms, self.precision = model, n_atoms, precision
-        self.batch, self.n = x.shape[0], x.shape[-2]
         self.dtype = xp.float32 if precision == "mixed" else xp.float64
         self.layout = layout(model, n_atoms)
         self.index = xp.asarray(self.layout.index)
         self.scale = xp.asarray(self.layout.scale)
-        parts = row_blocks(self.n, rows_per_chunk(model, n_atoms, x))
-        itemsize = 4 if precision == "mixed" else 8
+        self.upper = tuple(xp.asarray(part) for part in np.triu_indices(n_atoms, 1))
+        self._keep(x, y)
+
+    def _keep(self, x: Array, y: Array) -> None:
+        """Cut the samples into chunks."""
+        self.batch, self.n = x.shape[0], x.shape[-2]
+        parts = row_blocks(self.n, rows_per_chunk(self.model, self.n_atoms, x))
+        itemsize = 4 if self.precision == "mixed" else 8
         self.cached = x.shape[0] * self.n * self.layout.sizes[0] * itemsize <= cache_bytes(x)
         self.chunks = [self._chunk(x[:, rows, :], y[:, rows]) for rows in parts]
 
@@ -164,15 +170,24 @@ class Problem:
     def _monomials(self, xt: Array) -> Array:
         return monomials(namespace(xt).astype(xt, self.dtype), max(self.layout.degrees))
 
-    def take(self, members: Array) -> Problem:
-        """Return the problem of some of the members, given by their positions."""
-        xp = namespace(members)
+    def on(self, x: Array, y: Array) -> Self:
+        """Return the problem of the same model on other data sets."""
         new = copy(self)
-        new.batch = members.shape[0]
-        new.chunks = [tuple(xp.take(part, members, axis=0) for part in chunk) for chunk in self.chunks]
+        new._keep(x, y)
         return new
 
-    def in_double(self) -> Problem:
+    def take(self, sets: Array) -> Self:
+        """Return the problem on some of the data sets, given by their positions, each as often as it is named."""
+        new = copy(self)
+        new.batch = sets.shape[0]
+        new.chunks = [tuple(_taken(part, sets) for part in chunk) for chunk in self.chunks]
+        return new
+
+    def of(self, sets: np.ndarray) -> Self:
+        """Return the problem of one member on each of ``sets``; a single data set is shared by all, without copies."""
+        return self if self.batch == 1 else self.take(namespace(self.index).asarray(sets))
+
+    def in_double(self) -> Self:
         """Return the same problem with every product in float64."""
         if self.precision == "double":
             return self
@@ -182,37 +197,78 @@ class Problem:
         new.chunks = [chunk[:4] for chunk in self.chunks]
         return new
 
-    def loss(self, theta: Array, tau: experts.Smoothing) -> Array:
-        """Return the loss (B,) at theta (B, N, P)."""
+    def loss(self, theta: Array, tau: experts.Smoothing, wanted: np.ndarray | None = None) -> Array:
+        """Return the loss (M,) at theta (M, N, P); for members that are not ``wanted``, (M,) bool, any number."""
+        (loss,) = self._for(wanted, None, self._loss, theta, tau)
+        return loss
+
+    def hessian(
+        self,
+        theta: Array,
+        tau: experts.Smoothing,
+        curvature: Array | float = 1.0,
+        wanted: np.ndarray | None = None,
+        into: tuple[Array, ...] | None = None,
+    ) -> tuple[Array, ...]:
+        """Return loss (M,), gradient (M, p) and Hessian (M, p, p) at theta (M, N, P); p = N P, atoms in turn.
+
+        ``tau``, a number or (M, 1, 1), smooths the ReLU; ``curvature``, the same, is the factor of the residual's
+        second-order term: 1 for the exact Hessian, 0 for Gauss-Newton's J'J. Members that are not ``wanted``, (M,)
+        bool, keep what they have in ``into``, which is the result's to write to.
+        """
+        return self._for(wanted, into, self._hessian, theta, tau, curvature)
+
+    def _for(
+        self, wanted: np.ndarray | None, into: tuple[Array, ...] | None, compute: Any, theta: Array, *numbers: Any
+    ) -> tuple[Array, ...]:
+        """Compute the members that are wanted: all where these are most, which costs less than to gather their data."""
+        size = theta.shape[0]
+        if wanted is None or wanted.all():
+            return compute(self.chunks, theta, *numbers)  # type: ignore[no-any-return]
+        xp, rows = namespace(theta), np.flatnonzero(wanted)
+        if self.batch > 1 and 2 * len(rows) > size:
+            new = compute(self.chunks, theta, *numbers)
+            mask = xp.asarray(wanted)
+            if into is None:
+                return new  # type: ignore[no-any-return]
+            return tuple(xp.where(_over(mask, a), a, b) for a, b in zip(new, into, strict=True))
+        some = xp.asarray(rows)
+        few = [v if isinstance(v, float | int) else xp.take(v, some, axis=0) for v in (theta, *numbers)]
+        new = compute(self.of(rows // (size // self.batch)).chunks, *few)
+        place = np.full(size, len(rows))
+        place[rows] = np.arange(len(rows))
+        if into is None:
+            return tuple(xp.take(a, xp.asarray(np.minimum(place, len(rows) - 1)), axis=0) for a in new)
+        place[~wanted] += np.flatnonzero(~wanted)
+        return tuple(xp.take(xp.concat(pair), xp.asarray(place), axis=0) for pair in zip(new, into, strict=True))
+
+    def _loss(self, chunks: list[tuple[Array, ...]], theta: Array, tau: experts.Smoothing) -> tuple[Array, ...]:
         xp = namespace(theta)
         gate, eta = self._split(theta)
         total = None
-        for _, q, e, y, *_ in self.chunks:
+        for _, q, e, y, *_ in chunks:
             (g,), (phi,) = self._atoms(gate, eta, q, e, tau, 0)
-            r = xp.sum(g * phi, axis=-2) - y
+            r = _residual(xp.sum(g * phi, axis=-2), y)
             half = 0.5 * xp.sum(r * r, axis=-1)
             total = half if total is None else total + half
-        return total / self.n
+        return (total / self.n,)
 
-    def hessian(self, theta: Array, tau: experts.Smoothing, curvature: Array | float = 1.0) -> tuple[Array, ...]:
-        """Return loss (B,), gradient (B, p) and Hessian (B, p, p) at theta (B, N, P); p = N P, atoms in turn.
-
-        ``tau``, a number or (B, 1, 1), smooths the ReLU; ``curvature``, the same, is the factor of the residual's
-        second-order term: 1 for the exact Hessian, 0 for Gauss-Newton's J'J.
-        """
+    def _hessian(
+        self, chunks: list[tuple[Array, ...]], theta: Array, tau: experts.Smoothing, curvature: Array | float
+    ) -> tuple[Array, ...]:
         xp = namespace(theta)
         gate, eta = self._split(theta)
         total = gradient = moments = None
-        for xt, q, e, y, *cached in self.chunks:
+        for xt, q, e, y, *cached in chunks:
             (g, *turns), (phi, *slopes) = self._atoms(gate, eta, q, e, tau, 2)
             f = xp.sum(g * phi, axis=-2)
-            r = f - y
+            r = _residual(f, y)
             u = gates.output_slopes(self.model.gate, g, phi, f, *turns)
             v = g * slopes[0]
             r = r[..., None, :]
             half = 0.5 * xp.sum(r * r, axis=(-2, -1))
             ur, vr = u * r, v * r
-            piece = xp.concat([ur @ xp.matrix_transpose(q), vr @ xp.matrix_transpose(e)], axis=-1)
+            piece = xp.concat([_product(a, xp.matrix_transpose(b)) for a, b in ((ur, q), (vr, e))], axis=-1)
             m = cached[0] if cached else self._monomials(xt)
             block = self._moments(turns, slopes, curvature, m, g, phi, u, v, ur, vr, r)
             total = half if total is None else total + half
@@ -230,10 +286,10 @@ class Problem:
         return xp.concat([theta[..., :size]], axis=-1), xp.concat([theta[..., size:]], axis=-1)
 
     def _atoms(self, gate: Array, eta: Array, q: Array, e: Array, tau: Any, order: int) -> tuple[Any, ...]:
-        """Return the gate and the activation with ``order`` derivatives, each (B, N, rows); see gate_derivatives."""
+        """Return the gate and the activation with ``order`` derivatives, each (M, N, rows); see gate_derivatives."""
         model = self.model
-        phi = experts.activation(model.expert, eta @ e, tau=tau, power=model.power, order=order)
-        return gates.gate_derivatives(model.gate, gate @ q, order), phi
+        phi = experts.activation(model.expert, _product(eta, e), tau=tau, power=model.power, order=order)
+        return gates.gate_derivatives(model.gate, _product(gate, q), order), phi
 
     def _moments(self, turns: list[Array], slopes: list[Array], curvature: Any, m: Array, *parts: Array) -> Array:
         r"""Return the moments of one chunk, concatenated: gate-gate, gate-expert, expert-expert.
@@ -247,10 +303,12 @@ class Problem:
         g, phi, u, v, ur, vr, r = parts
         xp, n = namespace(g), self.n_atoms
         kr = curvature * r
-        if self.model.gate == "softmax":
+        softmax = self.model.gate == "softmax"
+        second = None
+        if softmax:
             gg_extra, ge_extra = curvature * ur, curvature * vr
             left = u - kr * g
-            second = -curvature * ur
+            second = xp.astype(-curvature * ur, self.dtype)
         elif turns:
             gg_extra, ge_extra = turns[1] * phi * kr, turns[0] * slopes[0] * kr
             left = u
@@ -261,23 +319,59 @@ class Problem:
         u, v, g, left, gg_extra, ge_extra, ee_extra = (
             xp.astype(part, self.dtype) for part in (u, v, g, left, gg_extra, ge_extra, ee_extra)
         )
-        gg, ee = [u * u + gg_extra], [v * v + ee_extra]
-        if self.model.gate == "softmax":
-            second = xp.astype(second, self.dtype)
-            gg[0] = gg[0] + 2.0 * (g * second)
-            gg += [
-                u[:, i : i + 1, :] * left[:, i + 1 :, :] + g[:, i : i + 1, :] * second[:, i + 1 :, :]
-                for i in range(n - 1)
-            ]
-        else:
-            gg += [u[:, i : i + 1, :] * u[:, i + 1 :, :] for i in range(n - 1)]
-        ee += [v[:, i : i + 1, :] * v[:, i + 1 :, :] for i in range(n - 1)]
-        batch, rows = u.shape[0], u.shape[-1]
-        ge = xp.reshape(left[:, :, None, :] * v[:, None, :, :], (batch, n * n, rows))
-        sizes = self.layout.sizes
-        mt = [xp.matrix_transpose(m[:, :size, :]) for size in sizes]
-        cross = xp.astype(xp.concat([ge, ge_extra], axis=1) @ mt[1], xp.float64)
+        size, rows = u.shape[0], u.shape[-1]
+        gg_same, ee_same = u * u + gg_extra, v * v + ee_extra
+        gg, ee = self._pairs(u, left), self._pairs(v, v)
+        if softmax:
+            gg_same = gg_same + 2.0 * (g * second)
+            gg = gg + self._pairs(g, second)
+        ge = xp.reshape(left[:, :, None, :] * v[:, None, :, :], (size, n * n, rows))
+        counts = self.layout.sizes
+        mt = [xp.matrix_transpose(m[:, :count, :]) for count in counts]
+        cross = xp.astype(_product(xp.concat([ge, ge_extra], axis=1), mt[1]), xp.float64)
         diagonal = xp.eye(n, dtype=xp.float64)[None, :, :, None] * cross[:, n * n :, None, :]
-        cross = xp.reshape(cross[:, : n * n, :], (batch, n, n, sizes[1])) + diagonal
-        products = [xp.concat(gg, axis=1) @ mt[0], cross, xp.concat(ee, axis=1) @ mt[2]]
-        return xp.concat([xp.astype(xp.reshape(part, (batch, -1)), xp.float64) for part in products], axis=1)
+        cross = xp.reshape(cross[:, : n * n, :], (size, n, n, counts[1])) + diagonal
+        products = [
+            _product(xp.concat([gg_same, gg], axis=1), mt[0]),
+            cross,
+            _product(xp.concat([ee_same, ee], axis=1), mt[2]),
+        ]
+        return xp.concat([xp.astype(xp.reshape(part, (size, -1)), xp.float64) for part in products], axis=1)
+
+    def _pairs(self, left: Array, right: Array) -> Array:
+        """Return the products (M, N (N - 1) / 2, rows) of the pairs i < j."""
+        xp = namespace(left)
+        return xp.take(left, self.upper[0], axis=1) * xp.take(right, self.upper[1], axis=1)
+
+
+def _taken(part: Array, sets: Array) -> Array:
+    """Take data sets out of a part of a chunk; the sums of BLAS depend on its layout, which stays as it was."""
+    if isinstance(part, np.ndarray) and part.ndim == 3 and not part.flags.c_contiguous:
+        return np.matrix_transpose(np.take(np.matrix_transpose(part), sets, axis=0))
+    return namespace(part).take(part, sets, axis=0)
+
+
+def _over(members: Array, like: Array) -> Array:
+    """Return an array (M,) with as many axes as another."""
+    return namespace(members).reshape(members, (-1, *(1,) * (like.ndim - 1)))
+
+
+def _residual(f: Array, y: Array) -> Array:
+    """Subtract the responses (D, rows) of the data sets from values (M, rows) of their members."""
+    xp = namespace(f)
+    return xp.reshape(xp.reshape(f, (y.shape[0], -1, f.shape[-1])) - y[:, None, :], f.shape)
+
+
+def _product(left: Array, right: Array) -> Array:
+    """Multiply matrices (M, a, b) of members by those (D, b, c) of their data sets.
+
+    On a GPU and the like the members of a data set share one product. On a processor each has its own: BLAS adds up in
+    an order that goes by the shape, and a member's numbers must not depend on how many others there are.
+    """
+    if left.shape[0] == right.shape[0]:
+        return left @ right
+    xp, (size, a, b) = namespace(left), left.shape
+    sets, c = right.shape[0], right.shape[-1]
+    if isinstance(left, np.ndarray):
+        return np.reshape(np.reshape(left, (sets, -1, a, b)) @ right[:, None], (size, a, c))
+    return xp.reshape(xp.reshape(left, (sets, -1, b)) @ right, (size, a, c))

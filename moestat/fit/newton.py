@@ -8,7 +8,7 @@ region otherwise (an atom whose output vanishes has a free gate).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import array_api_compat
@@ -17,15 +17,14 @@ import numpy as np
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.fit import kernel
-from moestat.fit.active_set import take
+from moestat.fit.active_set import State, take
 from moestat.fit.descent import Settings, descend
-from moestat.fit.moments import Precision, Problem
+from moestat.fit.moments import Precision, Problem, layout, rows_per_chunk
 from moestat.models.regression import Model
 from moestat.status import Status
 
 LADDER = (0.1, 0.01, 0.001)  #: Half widths of the quadratic blend that replaces the ReLU's kink, in turn.
-BATCH_BYTES = 24 * 2**20
-CUDA_BATCH_BYTES = 4 * 2**30
+BATCH_BYTES = 24 * 2**20  #: On a processor; on a GPU a quarter of the free memory.
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,9 @@ class Fit:
     start: Array  #: (B,) int, index of the start that won.
     start_losses: Array  #: (B, S), loss (without smoothing) at the end of every start.
     start_status: Array  #: (B, S) int
+    #: (B,) int, Cholesky factorisations for the steps: more damping, and a way to the box, take more than one. Empty if
+    #: they were not counted.
+    factorisations: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def message(self) -> list[str]:
         """Say for every member how its fit ended, in one sentence."""
@@ -74,6 +76,7 @@ def least_squares(
     tolerance: float = 1e-9,
     precision: Precision = "mixed",
     batch_bytes: int | None = None,
+    certify_limit: bool = True,
 ) -> Fit:
     """Fit a regression mixture by least squares in a box, from every start, and keep the best end point.
 
@@ -104,36 +107,16 @@ def least_squares(
         a refusal by the certificate); loss, gradient, factorisation and certificate are float64 in both.
     batch_bytes : int, optional
         Memory for the arrays of one batch; it decides how many members are computed together, and nothing else.
+    certify_limit : bool, default True
+        If False, fits that run out of steps end without a certificate: NaN for decrement and smallest eigenvalue.
     """
+    options: dict[str, Any] = {"precision": precision, "batch_bytes": batch_bytes, "certify_limit": certify_limit}
     xp = namespace(x, y, starts)
-    rungs = (LADDER if model.expert == "relu" else (0.0,)) if ladder is None else tuple(float(tau) for tau in ladder)
-    settings = Settings(float(box), rungs, int(max_iterations), float(tolerance))
-    if precision not in ("mixed", "double"):
-        raise ValueError(f"precision is {precision!r}; allowed are mixed, double")
-    if x.ndim != 3 or x.shape[-1] != model.d:
-        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (B, n, d) with d = {model.d}")
-    if tuple(y.shape) != tuple(x.shape[:2]):
-        raise ValueError(f"y has shape {tuple(y.shape)}; it must be (B, n) = {tuple(x.shape[:2])}")
-    if starts.ndim != 4 or starts.shape[0] != x.shape[0] or starts.shape[-1] != model.atom_size:
+    if starts.ndim != 4 or starts.shape[0] != x.shape[0]:
         wanted = f"(B, S, N, P) with B = {x.shape[0]} and P = {model.atom_size}"
         raise ValueError(f"starts has shape {tuple(starts.shape)}; it must be {wanted}")
-    batch, s, n_atoms, _ = starts.shape
-    flat = xp.reshape(starts, (batch * s, n_atoms, -1))
-    if batch_bytes is None:
-        batch_bytes = CUDA_BATCH_BYTES if array_api_compat.is_cupy_array(x) else BATCH_BYTES
-    p = n_atoms * model.atom_size
-    member = 8 * (x.shape[1] * (2 * model.atom_size + 15 * n_atoms) + 6 * p * p)
-    size = max(1, int(batch_bytes // member))
-    parts = []
-    for first in range(0, batch * s, size):
-        members = xp.arange(first, min(first + size, batch * s))
-        replicate = members // s
-        xs, ys = xp.take(x, replicate, axis=0), xp.take(y, replicate, axis=0)
-        problem = _problem(model, n_atoms, xs, ys, precision)
-        part = descend(problem, xp.take(flat, members, axis=0), settings, xp.var(ys, axis=-1))
-        exact = part["smoothed_loss"] if settings.ladder[-1] == 0 else problem.loss(part["theta"], 0.0)
-        parts.append({**part, "loss": exact})
-    ends = {name: xp.concat([part[name] for part in parts], axis=0) for name in parts[0]}
+    (batch, s), every = starts.shape[:2], xp.reshape(starts, (-1, *starts.shape[2:]))
+    ends = _ends(model, x, y, every, np.full(batch, s), box, ladder, max_iterations, tolerance, **options)
     start_losses, start_status = (xp.reshape(ends[name], (batch, s)) for name in ("loss", "status"))
     comparable = xp.where(xp.isfinite(start_losses), start_losses, xp.asarray(float("inf"), dtype=x.dtype))
     start = xp.argmin(comparable, axis=-1)
@@ -141,12 +124,84 @@ def least_squares(
     return Fit(**best, start=start, start_losses=start_losses, start_status=start_status)
 
 
-def from_each(model: Model, x: Array, y: Array, starts: np.ndarray, **settings: Any) -> Fit:
-    """Fit one data set x (n, d), y (n,) from each start (S, N, P): a :class:`Fit` of NumPy arrays, one row a start."""
-    xp, count = namespace(x, y), len(starts)
-    xs, ys = (xp.broadcast_to(part, (count, *part.shape)) for part in (x, y))
-    fit = least_squares(model, xs, ys, xp.asarray(starts)[:, None, ...], **settings)
-    return Fit(**{name: to_numpy(value) for name, value in vars(fit).items()})
+@takes_float64("x", "y", "starts")
+def from_each(
+    model: Model,
+    x: Array,
+    y: Array,
+    starts: np.ndarray,
+    *,
+    data: np.ndarray | None = None,
+    box: float = 5.0,
+    ladder: Sequence[float] | None = None,
+    max_iterations: int = 2000,
+    tolerance: float = 1e-9,
+    **options: Any,
+) -> Fit:
+    """Fit data sets from each of M starts (M, N, P), and return every end: a :class:`Fit` of NumPy arrays, M rows.
+
+    The data are one set x (n, d), y (n,) for all starts, or D of them, x (D, n, d), y (D, n), of which ``data`` (M,)
+    names that of every start. They are not copied for each. Other arguments are those of :func:`least_squares`.
+    """
+    if data is None:
+        x, y, data = x[None, ...], y[None, ...], np.zeros(len(starts), dtype=np.int64)
+    if data.shape != (len(starts),) or not np.isin(data, np.arange(x.shape[0])).all():
+        raise ValueError(f"data must name one of the {x.shape[0]} data sets for each of the {len(starts)} starts")
+    order, counts = np.argsort(data, kind="stable"), np.bincount(data, minlength=x.shape[0])
+    every = namespace(x, y).asarray(starts[order])
+    ends = _ends(model, x, y, every, counts, box, ladder, max_iterations, tolerance, **options)
+    back = np.argsort(order)
+    known = {name: to_numpy(value)[back] for name, value in ends.items()}
+    start = np.zeros(len(starts), dtype=np.int64)
+    return Fit(**known, start=start, start_losses=known["loss"][:, None], start_status=known["status"][:, None])
+
+
+def _ends(
+    model: Model,
+    x: Array,
+    y: Array,
+    starts: Array,
+    counts: np.ndarray,
+    box: float,
+    ladder: Sequence[float] | None,
+    max_iterations: int,
+    tolerance: float,
+    precision: Precision = "mixed",
+    batch_bytes: int | None = None,
+    certify_limit: bool = True,
+) -> State:
+    """Return where the fits of data sets (D, n, d), (D, n) end, from so many (``counts``) each of starts (M, N, P)."""
+    xp = namespace(x, y, starts)
+    rungs = (LADDER if model.expert == "relu" else (0.0,)) if ladder is None else tuple(float(tau) for tau in ladder)
+    settings = Settings(float(box), rungs, int(max_iterations), float(tolerance), certify_limit)
+    if precision not in ("mixed", "double"):
+        raise ValueError(f"precision is {precision!r}; allowed are mixed, double")
+    if x.ndim != 3 or x.shape[-1] != model.d:
+        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (B, n, d) with d = {model.d}")
+    if tuple(y.shape) != tuple(x.shape[:2]):
+        raise ValueError(f"y has shape {tuple(y.shape)}; it must be (B, n) = {tuple(x.shape[:2])}")
+    if starts.ndim != 3 or starts.shape[-1] != model.atom_size:
+        raise ValueError(f"starts has shape {tuple(starts.shape)}; it must end with (N, P) with P = {model.atom_size}")
+    made: list[Problem] = []
+
+    def problem(sets: np.ndarray) -> tuple[Problem, Array]:
+        xs, ys = (xp.take(part, xp.asarray(sets), axis=0) for part in (x, y))
+        made[:] = [made[0].on(xs, ys) if made else _problem(model, starts.shape[1], xs, ys, precision)]
+        return made[0], xp.var(ys, axis=-1)
+
+    return descend(problem, starts, counts, settings, _most(model, starts.shape[1], x, batch_bytes))
+
+
+def _most(model: Model, n_atoms: int, x: Array, batch_bytes: int | None) -> int:
+    """Return how many members are computed together: as many as the memory for a batch holds."""
+    if batch_bytes is None:
+        batch_bytes = int(x.device.mem_info[0]) // 4 if array_api_compat.is_cupy_array(x) else BATCH_BYTES
+    n, p = x.shape[1], n_atoms * model.atom_size
+    rows = min(n, rows_per_chunk(model, n_atoms, x))
+    # of a chunk: gates, experts and weights of pairs, and monomials while they are made; of data of its own, features
+    numbers = rows * (n_atoms * (15 + 2 * n_atoms) + layout(model, n_atoms).sizes[0]) + 6 * p * p
+    numbers += 2 * model.atom_size * n * (x.shape[0] > 1)
+    return max(1, int(batch_bytes // (8 * numbers)))
 
 
 def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:

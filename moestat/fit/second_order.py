@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from moestat.arrays import Array, namespace
+from moestat.arrays import Array, clamp, namespace
 from moestat.fit import active_set
 from moestat.fit.active_set import State
 from moestat.status import Status
@@ -192,7 +192,8 @@ def _step(method: Method, problem: Problem, examined: _Examined) -> Batch:
     moved = theta - batch.theta
     trial = problem(theta, batch.members)
     noise = method.rounding * xp.abs(at.loss)
-    predicted, gain, accept = judge(at.gradient, at.gram, moved, at.loss - trial.loss, trial.finite(), noise)
+    predicted = promise(at.gradient, at.gram, moved)
+    gain, accept = judge(predicted, at.loss - trial.loss, trial.finite(), noise)
     kept = trial.where(accept, at)
     return replace(
         batch,
@@ -218,21 +219,24 @@ def _ends(examined: _Examined, rows: Array) -> Ends:
     )
 
 
-def judge(
-    gradient: Array, curvature: Array, moved: Array, lowered: Array, usable: Array, noise: Array | float = 0.0
-) -> tuple[Array, Array, Array]:
-    """Compare by how much steps (M, p) have ``lowered`` the loss with what the quadratic model promised.
-
-    Returns (M,): the promise; the share of it that was kept, 0 for a step that is not ``usable``; and whether that is
-    enough. Changes that are as small as ``noise`` are made by rounding.
-    """
+def promise(gradient: Array, curvature: Array, moved: Array) -> Array:
+    """Return by how much the quadratic model says that steps (M, p) lower the loss, (M,)."""
     xp = namespace(moved)
     curved = xp.matmul(curvature, moved[..., None])[..., 0]
-    predicted = -xp.sum(moved * (gradient + 0.5 * curved), axis=-1)
+    return -xp.sum(moved * (gradient + 0.5 * curved), axis=-1)
+
+
+def judge(predicted: Array, lowered: Array, usable: Array, noise: Array | float = 0.0) -> tuple[Array, Array]:
+    """Compare by how much steps have ``lowered`` the loss with what was promised, all (M,).
+
+    Returns (M,): the share of the promise that was kept, 0 for a step that is not ``usable``; and whether that is
+    enough. Changes that are as small as ``noise`` are made by rounding.
+    """
+    xp = namespace(predicted)
     usable = usable & (predicted > 0)
     zero, one = xp.zeros_like(predicted), xp.ones_like(predicted)
     gain = xp.where(usable, lowered + noise, zero) / xp.where(usable, predicted + noise, one)
-    return predicted, gain, usable & (gain > SMALLEST_GAIN)
+    return gain, usable & (gain > SMALLEST_GAIN)
 
 
 def nielsen(
@@ -240,8 +244,8 @@ def nielsen(
 ) -> tuple[Array, Array]:
     """Return damping and its growth (M,): less after a good step, more and more in a row of refused ones."""
     xp = namespace(damping)
-    shrunk = damping * xp.clip(1.0 - (2.0 * xp.where(accept, gain, xp.zeros_like(gain)) - 1.0) ** 3, 1.0 / 3.0, None)
-    lower = xp.where(accept, xp.clip(shrunk, least, None), damping)
+    shrunk = damping * clamp(1.0 - (2.0 * xp.where(accept, gain, xp.zeros_like(gain)) - 1.0) ** 3, 1.0 / 3.0, None)
+    lower = xp.where(accept, clamp(shrunk, least, None), damping)
     growing = xp.where(accept, 2.0 * xp.ones_like(growth), growth)
     return xp.where(reject, damping * growth, lower), xp.where(reject, 2.0 * growth, growing)
 

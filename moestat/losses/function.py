@@ -14,15 +14,20 @@ ROWS = 4096  #: Points per chunk: fixed, so that no result depends on the batch.
 def rmse(model: Model, fitted: Array, f_truth: Array, x_points: Array) -> Array:
     """Return the root mean squared error (...) of fitted functions (..., N, P), from the values (m,) of the true one.
 
+    From the values (K, m) of K functions it is (K, ...).
+
     Use at least 2**16 fixed quasi-random points (m, d): one ReLU atom at the edge of the parameter box makes spikes
     that fewer points miss or exaggerate.
     """
     m = x_points.shape[0]
-    if f_truth.shape != (m,):
-        raise ValueError(f"f_truth has shape {tuple(f_truth.shape)}; it must be ({m},), one value per point")
+    if f_truth.ndim not in (1, 2) or f_truth.shape[-1] != m:
+        allowed = f"({m},) or (K, {m}), one value per point"
+        raise ValueError(f"f_truth has shape {tuple(f_truth.shape)}; it must be {allowed}")
     xp = namespace(fitted, x_points)
-    total = xp.zeros(fitted.shape[:-2], dtype=fitted.dtype)
+    lead, batch = f_truth.shape[:-1], fitted.shape[:-2]
+    values = xp.reshape(f_truth, (*lead, *(1,) * len(batch), m))
+    total = xp.zeros((*lead, *batch), dtype=fitted.dtype)
     for rows in row_blocks(m, ROWS):
-        residual = model.predict(fitted, x_points[rows, :]) - f_truth[rows]
+        residual = model.predict(fitted, x_points[rows, :]) - values[..., rows]
         total = total + xp.sum(residual * residual, axis=-1)
     return xp.sqrt(total / m)

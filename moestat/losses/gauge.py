@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from moestat.doors import takes_float64
-from moestat.losses.rays import equal_rows, norm
+from moestat.losses.rays import equal_rows, nearest, norm
 from moestat.models.regression import Model
 
 HOPEFUL = 24
@@ -86,50 +86,62 @@ def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
 
     For gates without a gauge it is one shift, zero.
     """
-    size = model.gate_size
     if model.gate != "softmax":
-        return np.zeros((1, size))
+        return np.zeros((1, model.gate_size))
+    return _shifts(atoms.tobytes(), truth.tobytes(), model)
+
+
+@lru_cache(maxsize=1024)
+def _shifts(fitted: bytes, target: bytes, model: Model) -> np.ndarray:
+    """Compute them once for all the losses of a fit."""
+    size = model.gate_size
+    atoms, truth = (np.frombuffer(part).reshape(-1, model.atom_size) for part in (fitted, target))
     gate, true_gate = atoms[:, :size], truth[:, :size]
     expert = np.sum((atoms[:, None, size:] - truth[:, size:]) ** 2, axis=-1)
     parts = [part for part in (model.a_matrix, model.b) if part.stop > part.start]
     shift = np.concatenate([(true_gate - gate[:, None]).reshape(-1, size), [model.align(atoms, truth)[0, :size]]])
     shift[-1] -= gate[0]
-    cost = np.full(len(shift), np.inf)
-    best, before = shift.copy(), np.full((len(shift), len(atoms)), -1)
+    of = np.arange(len(shift))  # where each pairing is among the distinct shifts: those with the same cells are one
+    cost, best, before = np.full(len(shift), np.inf), shift, [b""] * len(shift)
+    medians: dict[bytes, np.ndarray] = {}
     for _ in range(ROUNDS):
-        moved = gate + shift[:, None, :]
-        square = np.sum((moved[:, :, None, 1:] - true_gate[:, 1:]) ** 2, axis=-1) + expert
-        cell = np.argmin(square, axis=-1)
+        cell = nearest((gate + shift[:, None, :])[..., 1:], true_gate[:, 1:], expert)
         # c takes no part in the cells, so its shift can be the best one for them at once
         apart = true_gate[cell] - gate
         shift = shift.copy()
         shift[:, 0] = np.median(apart[..., 0], axis=1)
         now = sum(np.sum(norm(apart[..., part] - shift[:, None, part]), axis=1) for part in (*parts, model.c))
         now = now + np.sum(norm(atoms[:, size:] - truth[cell][..., size:]), axis=1)
-        if len(shift) > HOPEFUL:
-            chosen = np.argsort(now, kind="stable")[:HOPEFUL]
-            shift, now, apart, cost, best = (a[chosen] for a in (shift, now, apart, cost, best))
-            cell, before = cell[chosen], before[chosen]
-        lower = now < cost
-        cost, best = np.where(lower, now, cost), np.where(lower[:, None], shift, best)
-        news = np.any(cell != before, axis=1)  # where the cells are as they were, so are the medians
-        if not news.any():
+        if len(of) > HOPEFUL:
+            of = np.argsort(now, kind="stable")[:HOPEFUL]
+            cost, best = cost[of], best[of]
+        lower = now[of] < cost
+        cost, best = np.where(lower, now[of], cost), np.where(lower[:, None], shift[of], best)
+        cells = [cell[k].tobytes() for k in of]
+        if cells == before:
             break
-        before = cell
-        for part in parts:
-            shift[news, part] = geometric_median(apart[news][..., part])
+        before = cells
+        distinct = list(dict.fromkeys(cells))
+        new = [one for one in distinct if one not in medians]
+        rows = [int(of[cells.index(one)]) for one in new]
+        for part in parts if new else ():
+            shift[rows, part] = geometric_median(apart[rows][..., part])
+        medians |= dict(zip(new, shift[rows], strict=True))
+        shift, of = np.stack([medians[one] for one in distinct]), np.array([distinct.index(one) for one in cells])
     out: list[np.ndarray] = []
     for k in np.argsort(cost, kind="stable"):
         if all(np.abs(best[k] - other)[1:].max(initial=0.0) > 1e-9 for other in out):
             out.append(best[k])
         if len(out) == KEPT:
             break
-    return np.concatenate([_with_intercepts(gate + one, true_gate, expert, one) for one in out])
+    every = np.concatenate([_with_intercepts(gate + one, true_gate, expert, one) for one in out])
+    every.flags.writeable = False
+    return every
 
 
 def _with_intercepts(moved: np.ndarray, true_gate: np.ndarray, expert: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """Return a shift (Q,) with each of the shifts of c, the best for equation (12) first."""
-    cell = np.argmin(np.sum((moved[:, None, 1:] - true_gate[:, 1:]) ** 2, axis=-1) + expert, axis=1)
+    cell = nearest(moved[:, 1:], true_gate[:, 1:], expert)
     size = np.bincount(cell, minlength=len(true_gate))
     apart = true_gate[cell, 0] - moved[:, 0]
     alone = size[cell] == 1
@@ -148,10 +160,13 @@ def geometric_median(points: np.ndarray) -> np.ndarray:
     Weiszfeld's iteration; where one of the points itself is as good, it is that point.
     """
     at = np.median(points, axis=-2)
-    scale = np.max(np.abs(points), axis=(-2, -1), keepdims=True)[..., 0] + 1e-100
+    least = 1e-12 * (np.max(np.abs(points), axis=(-2, -1), keepdims=True)[..., 0] + 1e-100)
+    spare = np.empty_like(points)
     for _ in range(WEISZFELD):
-        weight = 1.0 / (norm(points - at[..., None, :]) + 1e-12 * scale)
-        at = np.sum(weight[..., None] * points, axis=-2) / np.sum(weight, axis=-1)[..., None]
+        np.square(np.subtract(points, at[..., None, :], out=spare), out=spare)
+        weight = 1.0 / (np.sqrt(np.add.reduce(spare, axis=-1)) + least)
+        np.multiply(weight[..., None], points, out=spare)
+        at = np.add.reduce(spare, axis=-2) / np.add.reduce(weight, axis=-1)[..., None]
     choices = np.concatenate([points, at[..., None, :]], axis=-2)
     total = np.sum(norm(choices[..., :, None, :] - points[..., None, :, :]), axis=-1)
     pick = np.argmin(total, axis=-1)[..., None, None]

@@ -109,7 +109,7 @@ def _infimum(loss, fitted: np.ndarray, truth: np.ndarray, model: FunctionModel) 
     if truth.ndim > 3 or truth.shape[0] == 0:
         raise InputError(f"truth has shape {truth.shape}; allowed are (N*, P) and (K, N*, P) with K >= 1")
     known = np.isfinite(fitted).all(axis=(-2, -1))
-    usable = np.where(known[..., None, None], fitted, 0.0)
+    usable = np.where(known[..., None, None], fitted, 1.0)
     losses = [loss(usable, one, model) for one in (truth if truth.ndim == 3 else truth[None])]
     return np.where(known, np.min(losses, axis=0), np.nan)
 

@@ -44,7 +44,7 @@ from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.losses.gauge import shifts
 from moestat.losses.pieces import Pieces, pieces_of
-from moestat.losses.rays import norm
+from moestat.losses.rays import ROUNDING, norm
 from moestat.models.regression import Model
 
 BEAM = 4
@@ -126,27 +126,44 @@ def _place_superfluous(atoms: np.ndarray, truth: np.ndarray, model: Model) -> tu
         entries: dict[float, np.ndarray] = {}
         for loss, base in beam:
             entries.setdefault(loss, base)  # the atom vanishes where nobody is
-            pieces = pieces_of(atoms, base, model)
-            losses = _with_piece(atoms, base, pieces, model)
+            pieces, rows = pieces_of(atoms, base, model), np.concatenate([base, atoms])
+            losses = losses_with(atoms, rows, pieces, model)
             for k in np.argsort(losses, kind="stable")[:BEAM]:
-                entries.setdefault(float(losses[k]), pieces.measure(base, int(k)))
+                entries.setdefault(float(losses[k]), pieces.measure(rows, len(base), int(k), model))
         beam = sorted(entries.items(), key=lambda entry: entry[0])[:BEAM]
     return min((_polish(atoms, measure, truth, model, loss) for loss, measure in beam), key=lambda end: end[0])
 
 
-def _with_piece(atoms: np.ndarray, base: np.ndarray, pieces: Pieces, model: Model) -> np.ndarray:
-    """Return equation (12) for every choice (C,): only two columns of the distances change."""
-    cost, square = _distances(atoms, base, model)
+def losses_with(atoms: np.ndarray, rows: np.ndarray, pieces: Pieces, model: Model) -> np.ndarray:
+    """Return equation (12) for every choice (C,): only two columns of the distances change, and there for few atoms."""
+    n, m = len(atoms), len(rows) - len(atoms)
+    cost, square = _distances(atoms, rows[:m], model)
     # nearest of the rows that stay, for each row that may change and (last) for none
-    rest = np.repeat(square[None], len(base) + 1, axis=0)
-    rest[np.arange(len(base)), :, np.arange(len(base))] = np.inf
+    rest = np.repeat(square[None], m + 1, axis=0)
+    rest[np.arange(m), :, np.arange(m)] = np.inf
     cell = np.argmin(rest, axis=2)
-    rest_square, rest_cost = np.min(rest, axis=2)[pieces.j], cost[np.arange(len(atoms)), cell][pieces.j]
-    cost_1, square_1 = (a.T for a in _distances(atoms, pieces.first, model))
-    cost_2, square_2 = (a.T for a in _distances(atoms, pieces.second, model))
-    square_1 = np.where(pieces.j[:, None] >= 0, square_1, np.inf)
-    own = np.where(square_1 <= rest_square, cost_1, rest_cost)
-    total: np.ndarray = np.sum(np.where(square_2 < np.minimum(square_1, rest_square), cost_2, own), axis=1)
+    rest, rest_cost = np.min(rest, axis=2), cost[np.arange(n), cell]
+    gap = rows[:, None, : model.gate_size] - atoms[:, : model.gate_size]
+    gate, gate_square = norm(gap[..., model.a_matrix]) + norm(gap[..., model.b]), np.sum(gap[..., 1:] ** 2, axis=-1)
+    # atoms that a half can be nearest to: its gate alone is no farther than the nearest of the rows that stay
+    k, i = np.nonzero(gate_square[pieces.gates] <= (1 + ROUNDING) * rest[pieces.j])
+    j, at = pieces.j[k], pieces.gates[k]
+    # layouts are fixed, for they decide how sums are rounded
+    expert = norm(np.subtract(atoms[i][:, None, model.eta], pieces.eta[k], order="C"))
+    near = np.concatenate([gate_square[at, i, None] + expert**2, rest[j, i, None]], axis=1)
+    near[j < 0, 0] = np.inf
+    # where rounding decides, as between halves with equal experts, the sums over all coordinates do
+    ordered = np.sort(near, axis=1)
+    tied = np.flatnonzero(ordered[:, 1] <= (1 + ROUNDING) * ordered[:, 0])
+    for half in (0, 1):
+        some = tied[j[tied] >= 0] if half == 0 else tied
+        exact = atoms[i[some]] - pieces.half(rows, k[some], half, model)
+        near[some, half] = np.sum(exact[:, 1:] ** 2, axis=-1)
+    each = gate[at, i, None] + np.abs(atoms[i, :1] - pieces.c[k]) + expert
+    own = np.where(near[:, 0] <= near[:, 2], each[:, 0], rest_cost[j, i])
+    costs = np.array(rest_cost[pieces.j], order="C")
+    costs[k, i] = np.where(near[:, 1] < np.minimum(near[:, 0], near[:, 2]), each[:, 1], own)
+    total: np.ndarray = np.sum(costs, axis=1)
     return total
 
 
@@ -162,12 +179,14 @@ def _polish(
         for step in POLISH:
             moved = measure[k] + step * (atoms - measure[k])
             moved[:, model.eta] = 0.0
-            for row in moved:
-                trial = measure.copy()
-                trial[k] = row
-                value = eq12(atoms, trial, model)
-                if value < loss:
-                    loss, measure = value, trial
+            cost, square = (np.repeat(whole[None], len(moved), axis=0) for whole in _distances(atoms, measure, model))
+            cost[:, :, k], square[:, :, k] = (own.T for own in _distances(atoms, moved, model))
+            cell = np.argmin(square, axis=2)[..., None]
+            values = np.sum(np.take_along_axis(cost, cell, axis=2)[..., 0], axis=1)
+            best = int(np.argmin(values))
+            if values[best] < loss:
+                loss, measure = float(values[best]), measure.copy()
+                measure[k] = moved[best]
     return loss, measure
 
 

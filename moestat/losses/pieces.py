@@ -22,74 +22,76 @@ CLOSE = 3
 
 @dataclass(frozen=True)
 class Pieces:
-    """Ways to give a measure one more atom: row ``j`` becomes ``first``, and ``second`` is appended.
+    """Ways to give a measure one more atom: row ``j`` gets the first half, and the second is appended.
+
+    Both halves have (A, b) of one row: ``gates`` of ``[*base, *fitted]``.
 
     Attributes
     ----------
     j : int array (C,)
-        -1 where no row changes.
-    first, second : arrays (C, P)
+        -1 where no row changes: the new atom vanishes.
+    gates : int array (C,)
+    c : array (C, 2)
+    eta : array (C, 2, E)
     """
 
     j: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
+    gates: np.ndarray
+    c: np.ndarray
+    eta: np.ndarray
 
-    def measure(self, base: np.ndarray, k: int) -> np.ndarray:
-        """Return the measure that choice k makes of ``base``."""
-        out = np.concatenate([base, self.second[k : k + 1]])
+    def half(self, rows: np.ndarray, k: int | np.ndarray, which: int, model: Model) -> np.ndarray:
+        """Return the first (0) or second (1) halves (..., P) of choices k, from ``rows``, ``[*base, *fitted]``."""
+        out: np.ndarray = rows[self.gates[k]]
+        out[..., 0], out[..., model.eta] = self.c[k, which], self.eta[k, which]
+        return out
+
+    def measure(self, rows: np.ndarray, n_base: int, k: int, model: Model) -> np.ndarray:
+        """Return the measure that choice k makes of the first ``n_base`` of ``rows``."""
+        out = np.concatenate([rows[:n_base], self.half(rows, np.array([k]), 1, model)])
         if self.j[k] >= 0:
-            out[self.j[k]] = self.first[k]
+            out[self.j[k]] = self.half(rows, np.array([k]), 0, model)[0]
         return out
 
 
 def pieces_of(atoms: np.ndarray, base: np.ndarray, model: Model) -> Pieces:
     """Return the members of the continuum, with one atom more than ``base``, that are tried for a fit."""
-    js: list[int] = []
-    halves: list[tuple[np.ndarray, np.ndarray]] = []
-    if model.gate != "softmax":
-        # a vanishing atom at the place of a fitted one
-        gone = atoms.copy()
-        gone[:, model.eta] = null_projection(atoms[:, model.eta], merging(model))
-        js += [-1] * len(atoms)
-        halves.append((gone, gone))
-    for j, atom in enumerate(base):
-        halves.append(_halves(atoms, atom, model))
-        js += [j] * len(halves[-1][0])
-    first, second = (np.concatenate(side) for side in zip(*halves, strict=True))
-    return Pieces(np.array(js, dtype=np.int64), first, second)
+    if model.gate == "softmax":
+        j, c, eta = _softmax_halves(atoms, base, model)
+        return Pieces(j, j, c, eta)
+    # a vanishing atom at the place of a fitted one
+    gone = null_projection(atoms[:, model.eta], merging(model))
+    halves = [(np.repeat(atoms[:, :1], 2, axis=1), np.stack([gone, gone], axis=1))]
+    halves += [_halves(atoms, atom, model) for atom in base]
+    at, counts = len(base) + np.arange(len(atoms)), [len(c) for c, _ in halves[1:]]
+    split = np.repeat(np.arange(len(base)), counts)
+    c, eta = (np.concatenate(side) for side in zip(*halves, strict=True))
+    return Pieces(np.concatenate([np.full(len(atoms), -1), split]), np.concatenate([at, split]), c, eta)
 
 
 def _halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs of atoms (C, P), (C, P) that together are ``atom``."""
+    """Return c (C, 2) and eta (C, 2, E) of pairs of atoms that together are ``atom``."""
     kind, eta, fitted = merging(model), atom[model.eta], atoms[:, model.eta]
-    if model.gate == "softmax":
-        return _softmax_halves(atoms, atom, model)
-    out = []
-    shares = np.concatenate([SHARES, _ray_shares(fitted, eta)])
+    out = [np.empty((0, 2, eta.size))]
+    shares = np.concatenate([SHARES, _ray_shares(fitted, eta)])[:, None]
     if kind == "linear":
-        vectors = [t * eta for t in shares] + list(fitted) + list(eta - fitted)
-        pairs = eta + fitted[:, None] - fitted[None, :]
         # two fitted atoms, one for each half: every point between the two places is as good, up to the cells
-        vectors += [
-            s * fitted[i] + (1 - s) * (pairs[i, k] - fitted[i])
-            for i in range(len(fitted))
-            for k in range(len(fitted))
-            if i != k
-            for s in (0.25, 0.5, 0.75)
-        ]
-        out += [(_with(atom, model, v), _with(atom, model, eta - v)) for v in vectors]
+        i, k = np.nonzero(~np.eye(len(fitted), dtype=bool))
+        s, other = np.array([0.25, 0.5, 0.75])[:, None], eta + fitted[i] - fitted[k] - fitted[i]
+        between = s * fitted[i, None] + (1 - s) * other[:, None]
+        first = np.concatenate([shares * eta, fitted, eta - fitted, between.reshape(-1, eta.size)])
+        out.append(np.stack([first, eta - first], axis=1))
     elif kind == "relu" or model.expert == "polynomial":
-        power = 1.0 / model.power
-        out += [(_with(atom, model, t**power * eta), _with(atom, model, (1 - t) ** power * eta)) for t in shares]
+        # one by one: the powers of an array are rounded in another way on some machines
+        root = np.array([[t ** (1.0 / model.power) for t in side.flat] for side in (shares, 1 - shares)])
+        out.append(np.moveaxis(root[..., None] * eta, 0, 1))
+    c = [np.full((len(out[-1]), 2), atom[0])]
     if model.gate == "sigmoid" and not atom[1 : model.gate_size].any():
-        weight = gate_values("sigmoid", atom[:1])[0]
-        for t in SHARES[(SHARES > 0) & (SHARES < 1)]:
-            first, second = atom.copy(), atom.copy()
-            first[0], second[0] = (np.log(w / (1 - w)) for w in (t * weight, (1 - t) * weight))
-            out.append((first, second))
-    pairs = np.array(out).reshape(-1, 2, model.atom_size)
-    return pairs[:, 0], pairs[:, 1]
+        t = SHARES[(SHARES > 0) & (SHARES < 1), None]
+        weight = np.concatenate([t, 1 - t], axis=1) * gate_values("sigmoid", atom[:1])[0]
+        c.append(np.log(weight / (1 - weight)))
+        out.append(np.broadcast_to(eta, (len(t), 2, eta.size)))
+    return np.concatenate(c), np.concatenate(out)
 
 
 def _ray_shares(fitted: np.ndarray, eta: np.ndarray) -> np.ndarray:
@@ -111,37 +113,38 @@ def _ray_shares(fitted: np.ndarray, eta: np.ndarray) -> np.ndarray:
     return inside
 
 
-def _softmax_halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs of atoms that together are ``atom``; what the fit suggests comes from the nearest of its atoms."""
-    kind, eta = merging(model), atom[model.eta]
-    close = atoms[np.argsort(np.sum((atoms[:, 1:] - atom[1:]) ** 2, axis=1), kind="stable")[:CLOSE]]
-    fitted = close[:, model.eta]
-    own = np.exp(np.minimum(close[:, 0] - atom[0], 0.0))
-    own = own[(own > 1e-6) & (own < 1 - 1e-6)]
-    shares = np.concatenate([np.linspace(0.1, 0.9, 9), own, 1.0 - own])
-    size = float(eta @ eta)
-    along, steps = fitted @ eta / size if size > 0 else np.empty(0), np.linspace(0.0, 1.0, 9)
-    sides: list[tuple[np.ndarray, np.ndarray]] = []
-    for t in shares:
-        vectors = [eta[None]]
-        if kind == "linear":
-            vectors += [fitted, (eta - (1 - t) * fitted) / t]
-        elif kind == "relu" and size > 0:
-            lengths = np.concatenate([steps / t, along, (1.0 - (1 - t) * fitted @ eta / size) / t])
-            vectors.append(lengths[(lengths >= 0) & (lengths <= 1.0 / t), None] * eta)
-        vector = np.concatenate(vectors)
-        pair = np.repeat(atom[None], len(vector), axis=0), np.repeat(atom[None], len(vector), axis=0)
-        for side, own, part in zip(
-            pair, (vector, (eta - t * vector) / (1 - t)), (np.log(t), np.log1p(-t)), strict=True
-        ):
-            side[:, model.eta] = own
-            side[:, 0] += part
-        sides.append(pair)
-    first, second = (np.concatenate(side) for side in zip(*sides, strict=True))
-    return first, second
+def _softmax_halves(atoms: np.ndarray, base: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return j (C,), c (C, 2) and eta (C, 2, E) of pairs of atoms that together are atom j of ``base``.
 
-
-def _with(atom: np.ndarray, model: Model, eta: np.ndarray) -> np.ndarray:
-    out = atom.copy()
-    out[model.eta] = eta
-    return out
+    What the fit suggests comes from the nearest of its atoms.
+    """
+    kind, eta = merging(model), base[:, None, None, model.eta]
+    apart = np.sum((atoms[:, 1:] - base[:, None, 1:]) ** 2, axis=-1)
+    close = atoms[np.argsort(apart, axis=1, kind="stable")[:, :CLOSE]]
+    fitted = close[:, None, :, model.eta]
+    own = np.exp(np.minimum(close[..., 0] - base[:, :1], 0.0))
+    usable = (own > 1e-6) & (own < 1 - 1e-6)
+    own = np.where(usable, own, 0.5)
+    grid = np.broadcast_to(np.linspace(0.1, 0.9, 9), (len(base), 9))
+    share = np.concatenate([grid, own, 1.0 - own], axis=1)[..., None]
+    kept = np.concatenate([grid > 0, usable, usable], axis=1)[..., None]
+    t = share[..., None]
+    vectors, wanted = [np.broadcast_to(eta, (*share.shape[:2], 1, eta.shape[-1]))], [kept]
+    if kind == "linear":
+        both = (eta - (1 - t) * fitted) / t
+        vectors += [np.broadcast_to(fitted, both.shape), both]
+        wanted += [np.broadcast_to(kept, both.shape[:-1])] * 2
+    elif kind == "relu":
+        column = np.swapaxes(eta, -1, -2)
+        square = (eta @ column)[..., 0]
+        size = np.where(square > 0, square, np.inf)  # an expert that is zero has no lengths
+        along = (((1 - t) * fitted) @ column)[..., 0]
+        whole = np.broadcast_to((fitted @ column)[..., 0] / size, along.shape)
+        length = np.concatenate([np.linspace(0.0, 1.0, 9) / share, whole, (1.0 - along / size) / share], axis=-1)
+        vectors.append(length[..., None] * eta)
+        wanted.append(kept & (length >= 0) & (length <= 1.0 / share) & (square > 0))
+    vector, keep = np.concatenate(vectors, axis=2), np.concatenate(wanted, axis=2)
+    pairs = np.stack([vector, (eta - t * vector) / (1 - t)], axis=3)
+    c = base[:, :1, None] + np.concatenate([np.log(share), np.log1p(-share)], axis=-1)
+    j, at, _ = np.nonzero(keep)
+    return j, c[j, at], pairs[keep]

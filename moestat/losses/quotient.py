@@ -61,7 +61,16 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.losses.rays import equal_rows, merge_cost, merging, norm, null_projection, ray_distance, summed_by_group
+from moestat.losses.rays import (
+    equal_rows,
+    merge_cost,
+    merging,
+    nearest,
+    norm,
+    null_projection,
+    ray_distance,
+    summed_by_group,
+)
 from moestat.losses.voronoi import infimum
 from moestat.models.gates import gate_values
 from moestat.models.regression import Model
@@ -163,8 +172,12 @@ def _cell_costs(atoms: np.ndarray, cells: _Truth, model: Model, kind: str, membe
     there = members >= 0
     eta = atoms[:, model.eta]
     weight = gate_values("sigmoid", atoms[:, :1])[:, 0]
+    if kind != "none":
+        factor = np.where(cells.constant[:, None], weight, 1.0)
+        vectors, price = (factor[..., None] * eta)[:, members] * there[..., None], (1.0 / factor)[:, members]
+        merged = merge_cost(vectors, price, np.broadcast_to(there, price.shape), cells.vector[:, None], kind)
     out = []
-    for true, vector, constant in zip(cells.atoms, cells.vector, cells.constant, strict=True):
+    for j, (true, vector, constant) in enumerate(zip(cells.atoms, cells.vector, cells.constant, strict=True)):
         difference = atoms - true
         shape = norm(difference[:, model.a_matrix]) + norm(difference[:, model.b])
         gamma = np.abs(difference[:, 0])
@@ -177,15 +190,11 @@ def _cell_costs(atoms: np.ndarray, cells: _Truth, model: Model, kind: str, membe
                 cost = np.where(several, np.sum((each - gamma)[members] * there, axis=1) + mass, cost)
             else:
                 cost = np.where(several, np.inf, cost)
-        elif not constant:
-            each = shape + gamma
-            cost = np.sum(each[members] * there, axis=1)
-            cost = cost + merge_cost(eta[members] * there[..., None], there * 1.0, there, vector, kind)
         else:
-            cost = np.sum(shape[members] * there, axis=1)
-            vectors, price = (weight[:, None] * eta)[members] * there[..., None], 1.0 / weight[members]
-            cost = cost + merge_cost(vectors, price, there, vector, kind)
-            cost = np.minimum(cost, _with_mirror_pair(atoms, shape, vectors, price, vector, model, kind, members))
+            cost = np.sum((shape if constant else shape + gamma)[members] * there, axis=1) + merged[j]
+            if constant:
+                pair = _with_mirror_pair(atoms, shape, vectors[j], price[j], vector, model, kind, members)
+                cost = np.minimum(cost, pair)
         out.append(cost)
     return np.array(out)
 
@@ -258,16 +267,14 @@ def _softmax_member(atoms: np.ndarray, cells: _SoftmaxTruth, model: Model, kind:
     share = np.exp(atoms[:, 0] - np.max(atoms[:, 0]))
     share = share / np.sum(share)
     shifts = (cells.gate - gate[:, None, :]).reshape(-1, gate.shape[1])
-    tried = [shifts]
-    for _ in range(GAUGE_ROUNDS):
+    tried = []
+    for _ in range(1 + GAUGE_ROUNDS):
         moved = gate + shifts[:, None, :]
-        distance = np.sum((moved[:, :, None, :] - cells.gate) ** 2, axis=-1) + apart
-        step = cells.gate[np.argmin(distance, axis=-1)] - moved
+        near = nearest(moved, cells.gate, apart)
+        step = cells.gate[near] - moved
         shifts = shifts + np.sum(share[:, None] * step, axis=1)
-        tried.append(shifts)
-    moved = gate + np.concatenate(tried)[:, None, :]
-    difference = moved[:, :, None, :] - cells.gate
-    near = np.argmin(np.sum(difference**2, axis=-1) + apart, axis=-1)
+        tried.append((near, step))
+    near, step = (np.concatenate(one) for one in zip(*tried, strict=True))
     member = near[..., None] == np.arange(len(cells.gate))
     # the gauge of c: masses of the occupied groups closest to the true ones, in logarithms
     mass = np.sum(share[:, None] * (member @ cells.group), axis=1)
@@ -275,14 +282,20 @@ def _softmax_member(atoms: np.ndarray, cells: _SoftmaxTruth, model: Model, kind:
     scale = np.exp(np.sum(log_ratio, axis=1) / np.sum(mass > 0, axis=1))[:, None]
     w = share * scale
     split = (model.a_matrix, model.b)
-    norms = sum(norm(difference[..., part.start - 1 : part.stop - 1]) for part in split)
-    total = np.sum(np.abs(mass * scale - cells.mass), axis=1) + np.sum(w[..., None] * member * norms, axis=(1, 2))
+    far = np.asarray(sum(norm(step[..., part.start - 1 : part.stop - 1]) for part in split))
+    norms = np.where(member, far[..., None], 0.0)
+    total = np.sum(np.abs(mass * scale - cells.mass), axis=1) + np.sum(w[..., None] * norms, axis=(1, 2))
     if kind == "none":
         return float(np.min(total + np.sum(w[..., None] * member * np.sqrt(apart), axis=(1, 2))))
     # an atom of weight 0, which an empty cell can move
     vectors = np.concatenate([w[..., None] * eta, np.zeros((len(w), 1, eta.shape[1]))], axis=1)
     least = np.inf
-    for rows in np.array_split(np.argsort(total), -(-len(total) // GAUGES_AT_A_TIME)):
+    # what merging adds depends on the cells alone, so of the gauges with the same ones the cheapest is best
+    cheapest: dict[bytes, int] = {}
+    for k in np.argsort(total):
+        cheapest.setdefault(near[k].tobytes(), int(k))
+    order = np.array(list(cheapest.values()))
+    for rows in np.array_split(order, -(-len(order) // GAUGES_AT_A_TIME)):
         rows = rows[~(total[rows] >= least)]  # merging only adds to the total: a gauge that is dear already cannot win
         if not rows.size:
             break

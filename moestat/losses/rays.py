@@ -10,6 +10,7 @@ import numpy as np
 
 from moestat.models.regression import Model
 
+ROUNDING = 1e-12  # relative difference below which sums are computed again in one order
 STEPS = 64  # of bisection; the bracket asinh(slope) in [-40, 40] then shrinks below rounding
 
 
@@ -109,6 +110,22 @@ def norm(x: np.ndarray) -> np.ndarray:
     """Return the Euclidean norms along the last axis."""
     length: np.ndarray = np.sqrt(np.sum(x * x, axis=-1))
     return length
+
+
+def nearest(points: np.ndarray, others: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Return which of others (M, Q) each of the points (..., N, Q) is nearest to, an int array (..., N).
+
+    ``more`` (N, M) is added to the squared distances. Products of matrices tell what is nearest; where rounding
+    decides, sums of squares do, the first one of equals.
+    """
+    squares = np.vecdot(others, others)
+    score = squares + more - 2.0 * (points @ others.T)
+    cell: np.ndarray = np.argmin(score, axis=-1)
+    room = ROUNDING * (np.vecdot(points, points) + np.max(squares + more, axis=-1))
+    close = np.sum(score <= (np.min(score, axis=-1) + room)[..., None], axis=-1) > 1
+    exact = np.sum((points[close][:, None] - others) ** 2, axis=-1) + more[np.nonzero(close)[-1]]
+    cell[close] = np.argmin(exact, axis=-1)
+    return cell
 
 
 def merging(model: Model) -> str:

@@ -127,7 +127,8 @@ def score(
             raise ValueError("x must hold at least one point, and only finite numbers")
         if isinstance(model, Model):
             measures = truth if truth.ndim == 3 else truth[None]
-            losses["rmse"] = np.min([function.rmse(model, good, model.predict(g, x), x) for g in measures], axis=0)
+            values = np.stack([model.predict(g, x) for g in measures])
+            losses["rmse"] = function.rmse(model, good, values, x).min(axis=0)
         else:
             losses["hellinger"], losses["hellinger_squared"] = expected_hellinger(model, good, truth, x)
     for name in losses:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from moestat import own
-from moestat.arrays import Array, namespace, to_numpy
+from moestat.arrays import Array, clamp, namespace, to_numpy
 
 Expert = Literal["relu", "gelu", "linear", "polynomial"]
 EXPERTS: tuple[Expert, ...] = get_args(Expert)
@@ -60,8 +60,8 @@ def _relu(h: Array, tau: Smoothing, power: int, order: int) -> tuple[Array, ...]
     # where tau is 0 the ramp is a step: 1e200 h is far outside [0, 1] for every h but 0
     rate = 0.5 / xp.where(smooth, half, xp.ones_like(half))
     steep = xp.where(smooth, rate, xp.full_like(rate, 1e200))
-    ramp = xp.clip(h * steep + 0.5 * xp.astype(smooth, h.dtype), 0.0, 1.0)
-    value = half * (ramp * ramp) + xp.clip(h - half, 0.0, None)
+    ramp = clamp(h * steep + 0.5 * xp.astype(smooth, h.dtype), 0.0, 1.0)
+    value = half * (ramp * ramp) + clamp(h - half, 0.0, None)
     if order < 2:
         return (value, ramp)[: order + 1]
     inside = xp.astype((ramp > 0) & (ramp < 1), h.dtype)

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from moestat import own
-from moestat.arrays import Array, namespace
+from moestat.arrays import Array, clamp, namespace
 
 Gate = Literal["sigmoid", "softmax"]
 Score = Literal["full", "partial", "linear"]
@@ -62,7 +62,7 @@ def gate_values(gate: str, scores: Array) -> Array:
         e = xp.exp(scores - xp.max(scores, axis=-2, keepdims=True))
         return e / xp.sum(e, axis=-2, keepdims=True)
     if gate == "sigmoid":
-        return 1.0 / (1.0 + xp.exp(xp.clip(-scores, None, 700.0)))  # exp(700) is finite, and 1 / exp(700) is not 0
+        return 1.0 / (1.0 + xp.exp(clamp(-scores, None, 700.0)))  # exp(700) is finite, and 1 / exp(700) is not 0
     return own.load(gate)(scores, 0)[0]
 
 

@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 
 from moestat.errors import InputError
-from moestat.models import experts, gates, probes, regression, tangents
+from moestat.models import gates, probes, regression, tangents
 from moestat.models.gates import Score
+from moestat.models.named import NamedExpert, NamedGate
 from moestat.models.tangents import Function
 from moestat.sentences import show
 
 CACHE = 2**15  #: Numbers of a call's values that stay in a processor's cache; the rows of a chunk follow from it.
+
+TORCH = 8000  #: Samples times parameters of a gate from which PyTorch is faster than differences.
 
 
 def Model(
@@ -82,10 +85,10 @@ def Model(
         raise InputError(f"d is {show(d)}; allowed are whole numbers from 1")
     if isinstance(gate, str):
         regression.Model(gate, score, "linear", d)  # refuses what is no gate
-        gate, gate_size = _NamedGate(gate, score), gates.score_size(score, d)
+        gate, gate_size = NamedGate(gate, score), gates.score_size(score, d)
     if isinstance(expert, str):
         regression.Model("sigmoid", score, expert, d, power)
-        named = _NamedExpert(expert, power)
+        named = NamedExpert(expert, power)
         expert, expert_size, expert_derivative = named, d + 1, named.derivative
     sizes = {"gate_size": gate_size, "expert_size": expert_size}
     for (name, size), function in zip(sizes.items(), (gate, expert), strict=True):
@@ -187,8 +190,8 @@ class FunctionModel:
         f, slopes = self.slopes(np.asarray(theta, dtype=np.float64), np.asarray(x, dtype=np.float64))
         return f, np.swapaxes(slopes, 1, 2).reshape(len(x), -1).T
 
-    def slopes(self, theta: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return f (n,) and its derivatives (n, P, N), coordinates in turn: the order in which they are made."""
+    def slopes(self, theta: np.ndarray, x: np.ndarray, *, coarse: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return f (n,) and its derivatives (n, P, N); coarse ones of a general gate are one-sided differences."""
         k = self.gate_size
         gate, expert = np.ascontiguousarray(theta[:, :k]), np.ascontiguousarray(theta[:, k:])
         if self.expert_derivative is None:
@@ -208,8 +211,10 @@ class FunctionModel:
             if self.gate_derivative is not None:
                 given = tangents.given(self.gate_derivative, "gate", x, gate)
                 out[:, :k] = np.einsum("njil,nj->nli", given, outputs)
+            elif self.torch and len(x) * gate.size >= TORCH:
+                out[:, :k] = tangents.by_torch(self.gate, x, gate, outputs)
             else:
-                out[:, :k] = (tangents.by_torch if self.torch else tangents.one_by_one)(self.gate, x, gate, outputs)
+                out[:, :k] = tangents.one_by_one(self.gate, x, gate, outputs, coarse=coarse and not self.piecewise)
         np.multiply(turn, w[:, None, :], out=out[:, k:])
         return f, out
 
@@ -296,38 +301,3 @@ class FunctionModel:
 
 def _name(function: Any) -> str:
     return str(getattr(function, "__name__", None) or function)
-
-
-@dataclass(frozen=True)
-class _NamedGate:
-    """One of the gates with a name, as a function of atoms."""
-
-    name: str
-    score: Score
-
-    def __call__(self, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        return np.asarray(gates.gate_values(self.name, parameters @ gates.score_features(x, self.score)).T)
-
-    def __str__(self) -> str:
-        return f"'{self.name}'"
-
-
-@dataclass(frozen=True)
-class _NamedExpert:
-    """One of the experts with a name, as a function of atoms."""
-
-    name: str
-    power: int
-
-    def __call__(self, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        h = x @ parameters[:, :-1].T + parameters[:, -1]
-        return np.asarray(experts.activation(self.name, h, power=self.power)[0])
-
-    def derivative(self, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        h = x @ parameters[:, :-1].T + parameters[:, -1]
-        slope = experts.activation(self.name, h, power=self.power, order=1)[1]
-        features = np.concatenate([x, np.ones((len(x), 1))], axis=1)
-        return np.asarray(slope[:, :, None] * features[:, None, :])
-
-    def __str__(self) -> str:
-        return f"'{self.name}'"

@@ -27,15 +27,19 @@ Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Kind = Literal["atomwise", "ratio", "general"]
 
 STEP = 6e-6  #: Of central differences, relative to parameters above 1: about the cube root of rounding.
+COARSE = 1.5e-8  #: Of one-sided differences, on the way of a descent.
 CURVED = 1e-4  #: The same of second differences.
 JUMP = 1e-4  #: Values whose two differences disagree by more have jumped between the two points: the smaller counts.
+KINK = 3e-6  #: Second differences above this are those of a kink or a jump, and count as zero: all is of one piece.
 _WORDS = {"gate": "one weight", "expert": "one output"}
 
 
 def called(function: Function, what: str, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
     """Return the values (n, N) of a function of atoms; InputError for what it cannot return."""
+    given_x, given_parameters = x.view(), parameters.view()
+    given_x.flags.writeable = given_parameters.flags.writeable = False
     try:
-        values = np.asarray(function(x, parameters))
+        values = np.asarray(function(given_x, given_parameters))
     except Exception as error:  # the user's function can fail in any way
         given = f"x {x.shape} and parameters {parameters.shape}"
         raise InputError(f"the {what} raised {type(error).__name__} for {given}: {error}") from error
@@ -81,7 +85,7 @@ def _cuts(n_atoms: int, size: int) -> list[int]:
 
 def _central(here: np.ndarray, high: np.ndarray, low: np.ndarray) -> np.ndarray:
     """Return the differences over two steps; where the function jumps in one of them, twice that of the other."""
-    slope = high - low
+    slope: np.ndarray = high - low
     bend = high + low
     bend -= 2.0 * here
     np.abs(bend, out=bend)
@@ -104,8 +108,8 @@ def second(function: Function, what: str, x: np.ndarray, parameters: np.ndarray,
     values = values.reshape(len(x), len(signs), n_atoms)
     here, bend = values[:, :1], values[:, 1 : 1 + len(up)] + values[:, 1 + len(up) :]
     bend -= 2.0 * here
-    if np.abs(bend).max(initial=0.0) > JUMP:
-        bend[np.abs(bend) > JUMP * (1.0 + np.abs(here))] = 0.0
+    if np.abs(bend).max(initial=0.0) > KINK:
+        bend[np.abs(bend) > KINK * (1.0 + np.abs(here))] = 0.0
     if ratio:
         bend /= here.sum(axis=2, keepdims=True)
     out = np.empty((len(x), size, size, n_atoms))
@@ -119,21 +123,20 @@ def second(function: Function, what: str, x: np.ndarray, parameters: np.ndarray,
     return out
 
 
-def one_by_one(gate: Function, x: np.ndarray, parameters: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Return the derivatives (n, k, N) of sum_j w_j E_j in the gate's parameters, by 2 N k calls."""
+def one_by_one(
+    gate: Function, x: np.ndarray, parameters: np.ndarray, outputs: np.ndarray, *, coarse: bool = False
+) -> np.ndarray:
+    """Return the derivatives (n, k, N) of sum_j w_j E_j in the gate's parameters, by 2 N k calls; coarse: by half."""
     n_atoms, size = parameters.shape
-    here = called(gate, "gate", x, parameters)
-    out = np.empty((len(x), size, n_atoms))
-    for i in range(n_atoms):
-        for k in range(size):
-            h = STEP * max(1.0, abs(parameters[i, k]))
-            moved = parameters.copy()
-            moved[i, k] += h
-            high = called(gate, "gate", x, moved)
-            moved[i, k] -= 2.0 * h
-            slope = _central(here, high, called(gate, "gate", x, moved))
-            np.einsum("nj,nj->n", slope / (2.0 * h), outputs, out=out[:, k, i])
-    return out
+    h = (COARSE if coarse else STEP) * np.maximum(1.0, np.abs(parameters)).reshape(-1)
+    here, ends = called(gate, "gate", x, parameters), np.empty((1 if coarse else 2, h.size, *outputs.shape))
+    for sign, end in zip((1.0, -1.0), ends, strict=False):
+        for place, move in enumerate(sign * np.diag(h)):
+            end[place] = called(gate, "gate", x, parameters + move.reshape(n_atoms, size))
+    slopes = 2.0 * (ends[0] - here) if coarse else _central(here, *ends)
+    slopes /= 2.0 * h[:, None, None]
+    slope = np.einsum("anj,nj->na", slopes, outputs)
+    return np.swapaxes(slope.reshape(len(x), n_atoms, size), 1, 2)
 
 
 def second_of_all(
@@ -153,11 +156,11 @@ def second_of_all(
         move[list(places)] = h[list(places)]
         ends = [called(gate, "gate", x, (flat + sign * move).reshape(parameters.shape)) for sign in (1.0, -1.0)]
         bend = np.einsum("nj,nj->n", ends[0] + ends[1], outputs) - 2.0 * value
-        bend[np.abs(bend) > JUMP * (1.0 + np.abs(value))] = 0.0
-        return bend, ends[0] - ends[1]
+        bend[np.abs(bend) > KINK * (1.0 + np.abs(value))] = 0.0
+        return bend, _central(here, *ends)
 
     alone = [moved(a) for a in range(len(flat))]
-    slopes = np.array([_central(here, here + 0.5 * rise, here - 0.5 * rise) for _, rise in alone])
+    slopes = np.array([slope for _, slope in alone])
     total = np.diag([r @ bend / h[a] ** 2 for a, (bend, _) in enumerate(alone)])
     for a in range(len(flat)):
         for b in range(a):
@@ -171,7 +174,7 @@ def by_torch(gate: Function, x: np.ndarray, parameters: np.ndarray, outputs: np.
     import torch
 
     def mean(p: torch.Tensor, row: torch.Tensor, e: torch.Tensor) -> torch.Tensor:
-        value: torch.Tensor = (gate(row[None], p)[0] * e).sum()  # type: ignore[arg-type, call-overload]
+        value: torch.Tensor = (gate(row[None], p)[0] * e).sum()  # type: ignore[arg-type]
         return value
 
     given = (torch.from_numpy(np.array(part)) for part in (parameters, x, outputs))

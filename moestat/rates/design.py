@@ -15,14 +15,17 @@ import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from scipy import stats
+import scipy
+from scipy.special import stdtrit
 
 from moestat.errors import InputError
 from moestat.rates.verdict import LEAST
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ def plan(
         Per arm the standard deviation of one replicate's slope, the replicates that are there, the half-width that
         they give, the replicates that are needed and the half-width that these give on average.
     """
+    import pandas as pd
+
     if (half_width is None) == (margin is None) or not (half_width or margin or 0.0) > 0:
         raise InputError(f"a plan is for a half_width or a margin above 0; they are {half_width} and {margin}")
     rows = []
@@ -117,7 +122,7 @@ def power(
     replicates = np.arange(2, most + 1)
     factor = _factor(replicates, level)
     if assurance is not None:
-        factor = factor * np.sqrt(stats.chi2.ppf(assurance, replicates - 1) / (replicates - 1))
+        factor = factor * np.sqrt(scipy.stats.chi2.ppf(assurance, replicates - 1) / (replicates - 1))
     sds = [(count, _slope_sd(log_sd, low, high, count)) for count in sizes]
     enough = [(count, sd, int(np.argmax(factor * sd <= half_width))) for count, sd in sds]
     return [
@@ -219,13 +224,13 @@ def _decided(margin: float, sd: float, replicates: int, level: float) -> float:
     """Return the probability that the interval of replicates with this standard deviation excludes the edge."""
     if sd == 0:
         return 1.0
-    bound = stats.t.ppf(0.5 + level / 2, replicates - 1)
-    return float(stats.nct.sf(bound, replicates - 1, margin * math.sqrt(replicates) / sd))
+    bound = stdtrit(replicates - 1, 0.5 + level / 2)
+    return float(scipy.stats.nct.sf(bound, replicates - 1, margin * math.sqrt(replicates) / sd))
 
 
 def _factor(replicates: Any, level: float) -> Any:
     """Return the half-width of the interval over so many replicates, in standard deviations of one."""
-    return stats.t.ppf(0.5 + level / 2, replicates - 1) / np.sqrt(replicates)
+    return stdtrit(replicates - 1, 0.5 + level / 2) / np.sqrt(replicates)
 
 
 def _check(log_sd: float, low: float, high: float, sizes: Sequence[int], level: float) -> None:

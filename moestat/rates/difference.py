@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import xarray as xr
-from scipy import stats
+from scipy.special import stdtrit
 
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
@@ -68,6 +67,8 @@ def difference(
         The same replicate of both shares its data, so slopes are subtracted per replicate (t-interval, R - 1);
         otherwise the interval is Welch's.
     """
+    import xarray as xr
+
     for values in (first, second):
         refuse_other(values, over, "rates.difference")
     if isinstance(first, xr.DataArray) and isinstance(second, xr.DataArray):
@@ -100,5 +101,5 @@ def _welch(first: np.ndarray, second: np.ndarray, level: float) -> Estimate:
     if not se > 0:
         return Estimate(float(m1 - m2), *((float(m1 - m2),) * 2 if se == 0 else (np.nan, np.nan)), se=se)
     freedom = se**4 / (s1**4 / (first.size - 1) + s2**4 / (second.size - 1))
-    half = float(stats.t.ppf(0.5 + level / 2, freedom)) * se
+    half = float(stdtrit(freedom, 0.5 + level / 2)) * se
     return Estimate(float(m1 - m2), float(m1 - m2) - half, float(m1 - m2) + half, se=se)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit  # the quantile of Student's t; scipy.stats takes half a second to import
 
 from moestat import streams
 from moestat.doors import takes_float64
@@ -79,7 +79,7 @@ def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray,
     if count == 1:
         return mean, nothing, nothing, nothing
     se = np.std(samples, axis=-1, ddof=1) / np.sqrt(count)
-    half = stats.t.ppf(0.5 + level / 2, count - 1) * se
+    half = stdtrit(count - 1, 0.5 + level / 2) * se
     return mean, se, mean - half, mean + half
 
 
@@ -105,7 +105,7 @@ def wider(samples: np.ndarray, level: float) -> Estimate:
     drawn = streams.generator(0, streams.key(use="rates.wider"), 0, "bootstrap").integers(count, size=(DRAWS, count))
     unit = (samples - plain.value) / plain.se
     ratio = np.sort(np.concatenate([_studentised(unit[rows]) for rows in np.array_split(drawn, PARTS)]))
-    usual = float(stats.t.ppf(0.5 + level / 2, count - 1))
+    usual = float(stdtrit(count - 1, 0.5 + level / 2))
     tail = max(int((0.5 - level / 2) * (ratio.size + 1)) - 1, 0)
     below, above = (float(np.clip(end, usual, MOST * usual)) for end in (ratio[-1 - tail], -ratio[tail]))
     return replace(plain, low=plain.value - below * plain.se, high=plain.value + above * plain.se)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
 
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
@@ -101,7 +101,7 @@ def laws(line: RateFit) -> tuple[Law, ...]:
         beside = toward - law.tangent @ (np.linalg.pinv(law.tangent) @ toward)
         along = beside @ (logs - np.log(law.curve)[:, None])
         known = along.size > 1 and np.std(along) > EXACT
-        found[place] = replace(law, p=float(stats.ttest_1samp(along, 0.0).pvalue) if known else math.nan)
+        found[place] = replace(law, p=float(scipy.stats.ttest_1samp(along, 0.0).pvalue) if known else math.nan)
     return tuple(found)
 
 
@@ -153,7 +153,7 @@ def _with_floor(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     found = []
     for slope in (-1.5, -0.6, -0.25):
         start = [np.log(max(np.exp(y[0] - unit) - 0.5, 0.05)), 0.5, slope]
-        solved = optimize.least_squares(
+        solved = scipy.optimize.least_squares(
             lambda theta: curve(theta) - (y - unit),
             start,
             jacobian,
@@ -184,7 +184,7 @@ def _with_change(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     grid = np.linspace(inner[1], inner[-2], 101)
     near, step = min(grid, key=lambda place: solved(place)[0]), grid[1] - grid[0]
     ends = max(near - step, inner[1]), min(near + step, inner[-2])
-    place = float(optimize.minimize_scalar(lambda place: solved(place)[0], bounds=ends, method="bounded").x)
+    place = float(scipy.optimize.minimize_scalar(lambda place: solved(place)[0], bounds=ends, method="bounded").x)
     _, theta, design = solved(place)
     turn = (theta[1] - theta[2]) * (x > place)
     return np.append(theta, place), design @ theta, np.column_stack([design, turn])

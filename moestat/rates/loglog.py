@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
-from scipy import stats
+import scipy
+from scipy.special import stdtrit
 
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
@@ -29,6 +29,9 @@ from moestat.rates.estimate import (
     replicate_slopes,
     wider,
 )
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 DECADE = 10.0
 MIN_SIZES = 4
@@ -76,8 +79,8 @@ class RateFit:
     def wider(self) -> Estimate:
         """The estimate with an interval that also covers skewed slopes; of one replicate that of the regression."""
         if self.complete == 1 and self.sizes.size > 2:
-            se = float(stats.linregress(np.log(self.sizes), np.log(self.losses[:, 0])).stderr)
-            half = se * float(stats.t.ppf(0.5 + self.level / 2, self.sizes.size - 2))
+            se = float(scipy.stats.linregress(np.log(self.sizes), np.log(self.losses[:, 0])).stderr)
+            half = se * float(stdtrit(self.sizes.size - 2, 0.5 + self.level / 2))
             return replace(self.rate, low=self.slope - half, high=self.slope + half, se=se)
         return replace(wider(self.slopes, self.level), bend=self.bend)
 
@@ -179,9 +182,13 @@ def fit(
     >>> f.trusted, bool(f.low < -0.5 < f.high)
     (True, True)
     """
+    import xarray as xr
+
     refuse_other(values, over, "rates.fit")
     if not isinstance(values, xr.DataArray):
         losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
+        if losses.ndim == 2 and any(np.array_equal(column, sizes) for column in losses.T):
+            raise ValueError("a column of values is equal to over: the sizes are no replicate, leave them out")
         return fit_array(losses, sizes, window, level)
     array = arranged(values, over, replicate)
     if array.ndim > 2:
@@ -284,6 +291,8 @@ def arranged(values: xr.DataArray, over: Any, replicate: Hashable) -> xr.DataArr
 
 def refuse_other(values: Any, over: Any, call: str) -> None:
     """Refuse what is no loss, by a TypeError that says what is taken, and what was given."""
+    import xarray as xr
+
     if isinstance(values, xr.DataArray):
         return
     takes = f"{call} takes one loss: {TAKES.format(call=call)}"

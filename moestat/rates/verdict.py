@@ -12,9 +12,11 @@ from typing import Literal
 
 import numpy as np
 
+from moestat.errors import InputError
 from moestat.rates.estimate import Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
+from moestat.rounding import region as in_words
 from moestat.sentences import listed
 
 Word = Literal["supported", "no counterexample", "not supported", "refuted", "inconclusive"]
@@ -110,10 +112,8 @@ def hanging(samples: np.ndarray, region: Region, word: Word, again: Callable[[np
     places = order if order.size <= EACH else order[[0, -1]]
     one = [int(k) for k in places if compared(again(np.delete(samples, k)), region)[0] != word]
     if one:
-        left = (
-            f"the replicate with {number(samples[one[0]], 3)}" if len(one) == 1 else f"any one of {len(one)} replicates"
-        )
-        yield f"The verdict hangs on single replicates: without {left} it is undecided."
+        left = f"any one of {len(one)}" if len(one) > 1 else f"that with {number(samples[one[0]], 3)}"
+        yield f"The verdict hangs on a single replicate: without {left} it is undecided."
 
 
 def reasoned(answer: Estimate, level: float, rests: str, place: str, rule: str, doubt: str = "") -> str:
@@ -131,28 +131,15 @@ def said(answer: Estimate, level: float) -> str:
     return text
 
 
-def in_words(region: Region) -> str:
-    """Return a region as the rule that it is.
-
-    >>> in_words((-0.61, -0.41)), in_words((-math.inf, 0.0)), in_words((2.0, math.inf))
-    ('within [-0.61, -0.41]', 'at most 0', 'at least 2')
-    """
-    low, high = region
-    if low == -math.inf:
-        return f"at most {number(high)}"
-    return f"at least {number(low)}" if high == math.inf else f"within [{number(low)}, {number(high)}]"
-
-
 def region_of(within: Region | None, at_most: float | None, at_least: float | None) -> Region:
-    """Return the region of a rule, of which exactly one form is given; ValueError otherwise."""
-    given = [
-        name for name, rule in (("within", within), ("at_most", at_most), ("at_least", at_least)) if rule is not None
-    ]
+    """Return the region of a rule, of which exactly one form is given; InputError otherwise."""
+    rules = {"within": within, "at_most": at_most, "at_least": at_least}
+    given = [name for name, rule in rules.items() if rule is not None]
     if len(given) != 1:
-        raise ValueError(f"a rule is one of within=(low, high), at_most and at_least; given are {listed(given)}")
+        raise InputError(f"a rule is one of within=(low, high), at_most and at_least; given are {listed(given)}")
     if within is not None:
         low, high = (float(end) for end in within)
         if not low < high:
-            raise ValueError(f"within is {within}; allowed is (low, high) with low < high")
+            raise InputError(f"within is {within}; allowed is (low, high) with low < high")
         return low, high
     return (-math.inf, float(at_most)) if at_most is not None else (float(at_least or 0.0), math.inf)

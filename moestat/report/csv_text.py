@@ -6,11 +6,12 @@ import csv
 import io
 import re
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from moestat import bounded
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMULA = re.compile(r"'*[-=+@\t\r]")
 """How a text begins that is taken for a formula, or that was written so that it is not."""

@@ -13,9 +13,10 @@ from itertools import product
 from typing import Any, Literal
 
 from moestat.claims.wording import AT_SCALE, VERDICTS, broad, wording
-from moestat.report import views
+from moestat.report import grid, views
+from moestat.report.grid import Shown
 from moestat.report.text import markdown
-from moestat.report.views import Shown, in_words
+from moestat.report.views import in_words
 from moestat.study.contents import Item, Paper, Repair
 from moestat.study.spec import Scale
 
@@ -176,7 +177,7 @@ def _cells(part: Part) -> list[str]:
 
 def rich(found: Iterable[Part], title: str) -> Shown:
     """Return the items for the terminal; what they say is left out where there is no room."""
-    return Shown(views.table(COLUMNS, [_cells(part) for part in found], title=title), spare=("says",))
+    return Shown(grid.table(COLUMNS, [_cells(part) for part in found], title=title), spare=("says",))
 
 
 def page(papers: Sequence[tuple[Paper, Sequence[Part]]]) -> str:

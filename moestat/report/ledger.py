@@ -12,24 +12,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from moestat.claims.verdicts import COLUMNS, written
-from moestat.claims.wording import VERDICTS, in_words, rule
+from moestat.claims.wording import COLUMNS, VERDICTS, in_words, rule, written
 from moestat.report import csv_text, items, views
+from moestat.report.grid import Shown
 from moestat.report.items import NOT_RUN
-from moestat.report.views import Shown
 from moestat.rounding import number
-from moestat.runner import hdf5, manifest_file, records, results
+from moestat.runner import manifest_file, records, results
 from moestat.sentences import listed
 from moestat.study import presets
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FILTERS = ("paper", "origin", "scale", "verdict")
 """The columns of the ledger that a reader can choose values of."""
@@ -69,10 +70,12 @@ class Run:
 
         A record has it in its manifest, a run in the attributes of ``results.nc``.
         """
-        import h5netcdf  # for one attribute: xarray opens all variables
-
         lines, path = self.manifest.get("problem"), self.folder / results.NAME
         if not isinstance(lines, list):
+            import h5netcdf  # for one attribute: xarray opens all variables
+
+            from moestat.runner import hdf5
+
             try:
                 hdf5.check(path)
                 with h5netcdf.File(path, "r", decode_vlen_strings=True) as file:
@@ -120,7 +123,14 @@ def read_claims(path: Path) -> list[dict[str, str]] | None:
 
 
 def ledger(out_root: Path | str, studies: Mapping[str, Study]) -> pd.DataFrame:
-    """Return every claim of every study, one a row, with the verdict that decides it; without one it is 'not run'.
+    """Return :func:`rows` as a data frame."""
+    import pandas as pd
+
+    return pd.DataFrame(rows(out_root, studies), columns=[*ABOUT, *COLUMNS, *RUN])
+
+
+def rows(out_root: Path | str, studies: Mapping[str, Study]) -> list[dict[str, Any]]:
+    """Return every claim of every study with the verdict that decides it; without one it is 'not run'.
 
     The run that says most about a claim counts; but a run that could not decide it, with fewer replicates than a
     verdict needs or without an interval, never takes the place of one that did. A claim that differs from the one that
@@ -128,8 +138,7 @@ def ledger(out_root: Path | str, studies: Mapping[str, Study]) -> pd.DataFrame:
     """
     out = Path(out_root)
     runs = runs_and_records(out)
-    rows = [row for name, study in studies.items() for row, _ in _rows(out, name, study, runs)]
-    return pd.DataFrame(rows, columns=[*ABOUT, *COLUMNS, *RUN])
+    return [row for name, study in studies.items() for row, _ in _rows(out, name, study, runs)]
 
 
 def _rows(
@@ -160,8 +169,14 @@ def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
 def _judged(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
     """Return a row of ``claims.csv`` with its numbers as numbers (NaN for none), and the run that it is of."""
     kept = {key: row[key] for key in ("scale", "verdict", "wording", "reason", "why", "rule", "sealed")}
-    numbers = {key: pd.to_numeric(row[key], errors="coerce") for key in ("estimate", "ci_low", "ci_high")}
-    return kept | {key: float(value) for key, value in numbers.items()} | run.about
+    return kept | {key: _number(row[key]) for key in ("estimate", "ci_low", "ci_high")} | run.about
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _counting(found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
@@ -213,21 +228,21 @@ def _outdated(name: str, study: Study, claim: Claim, run: Run, row: Mapping[str,
 # --- as a page, and in the terminal ----------------------------------------------------------------------------------
 
 
-def page(table: pd.DataFrame) -> str:
+def page(records: Sequence[Mapping[str, Any]]) -> str:
     """Return the ledger as a page with search and filters; a claim has the anchor ``STUDY:ID``.
 
     Without JavaScript it is the whole table, every reason open to read; the script only hides rows.
     """
-    records = table.to_dict("records")
     order = {word: place for place, word in enumerate((*items.WORDS, *items.SCALES, *items.ORIGINS))}
     rules = views.of_rules(records)
     return (
         views.environment()
         .get_template("ledger.html.j2")
         .render(
-            rows=[row | _shown(row) for row in records],
+            rows=[{**row, **_shown(row)} for row in records],
             filters=[
-                (name, sorted(set(table[name].astype(str)), key=lambda v: (order.get(v, 99), v))) for name in FILTERS
+                (name, sorted({str(row[name]) for row in records}, key=lambda v: (order.get(v, 99), v)))
+                for name in FILTERS
             ],
             rules=f"{rules[:1].upper()}{rules[1:]}." if rules else "No claim has been judged yet.",
         )
@@ -244,18 +259,18 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def title(table: pd.DataFrame) -> str:
+def title(records: Sequence[Mapping[str, Any]]) -> str:
     """Return how many claims there are, and how they stand."""
-    told = views.tally(table.to_dict("records"), **{NOT_RUN: int((table["verdict"] == NOT_RUN).sum())})
-    return f"{len(table)} claims: {told}"
+    told = views.tally(records, **{NOT_RUN: sum(row["verdict"] == NOT_RUN for row in records)})
+    return f"{len(records)} claims: {told}"
 
 
-def rich(table: pd.DataFrame) -> Shown:
+def rich(kept: Sequence[Mapping[str, Any]]) -> Shown:
     """Return the ledger for the terminal, one group of rows per paper and study, with the run in its heading.
 
     Below it stands why runs that are there do not count, each reason once, with the claims that it holds for.
     """
-    groups, kept = [], table.to_dict("records")
+    groups = []
     claims: dict[str, list[str]] = {}
     reasons: dict[tuple[str, str], list[str]] = {}
     for row in kept:
@@ -268,7 +283,7 @@ def rich(table: pd.DataFrame) -> Shown:
         f"{study}{'' if names == claims[study] else f' ({listed(names, 3)})'}: {why}"
         for (study, why), names in reasons.items()
     ]
-    shown = views.claims(table, title=title(table), groups=groups, notes=notes)
+    shown = views.claims(kept, title=title(kept), groups=groups, notes=notes)
     return Shown(shown, spare=("statement", "says", "predicted"))
 
 

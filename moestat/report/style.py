@@ -118,7 +118,8 @@ def save(figure: Figure, *, title: str = "", description: str = "", source: str 
     out = {}
     with look():
         figure.set_dpi(DPI)  # letters that are fitted to coarser dots have other widths
-        figure.draw_without_rendering()  # laid out once for all formats
+        if (engine := figure.get_layout_engine()) is not None:
+            engine.execute(figure)  # once for all formats
         mpl.rcParams["figure.constrained_layout.use"] = False
         figure.set_layout_engine(None)
         for ending, facts in {"png": png, "pdf": pdf | {"Producer": None, "CreationDate": None}}.items():

@@ -13,7 +13,7 @@ import xarray as xr
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence, FittedSeries
 from moestat.claims.selection import NoAnswerError, chosen
-from moestat.claims.verdicts import COLUMNS, Verdict
+from moestat.claims.wording import COLUMNS, Verdict
 from moestat.errors import InputError
 from moestat.rates import mean_interval
 from moestat.rounding import number

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markdown_it import MarkdownIt
 from markupsafe import Markup
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
-from rich.text import Text
 
 from moestat.claims import wording
-from moestat.claims.verdicts import WHEN, count_written, written
-from moestat.rates.bends import STILL
+from moestat.claims.wording import WHEN, count_written, written
 from moestat.report import text
+from moestat.report.grid import Table, table, tone
 from moestat.rounding import estimate, number
 from moestat.study.seal import Written
 from moestat.study.spec import has_paper
+
+if TYPE_CHECKING:  # slow imports, which what shows verdicts alone does without
+    import pandas as pd
+    from jinja2 import Environment
+    from markdown_it import MarkdownIt
 
 BENT = "* the line is bent: the interval of its curvature excludes 0, so the slope depends on the window."
 ENDED = "Failed runs have no values; runs that did not converge have values and are counted apart."
@@ -39,31 +36,6 @@ RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
 """When a rule was written, in a column."""
 SIGNS = {"yes": "\N{CHECK MARK}", "no": "\N{MULTIPLICATION X}", "open": "?"}
 """A sign beside each verdict, so that colour is never the only one."""
-GAP, LEAST = 2, 24
-"""Blanks between columns; cells of a column of words below which one is left out rather than folded."""
-COLOURS = {"yes": "green", "no": "red", "open": "yellow", "": ""}
-_NUMBER = re.compile(r"[-+\u2212\[(]?(\d|inf)[-+\u2212\[\](),./ %e\dinf]*|")
-_TONES = {
-    "yes": ("supported", "shown by", "no counterexample"),
-    "no": ("not su", "not sh", "refuted"),
-    "open": ("inc",),
-}
-_PROSE = MarkdownIt("zero").enable(["emphasis", "backticks", "list"])
-
-
-def table(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    title: str = "",
-    groups: Sequence[str] = (),
-    notes: Sequence[str] = (),
-) -> pd.DataFrame:
-    """Return a table of text without empty columns; the index has the heading that a row stands under."""
-    made = pd.DataFrame([*rows], columns=[*columns], index=[*groups] or None, dtype=object)
-    made = made.loc[:, [bool(made[column].any()) for column in made]] if len(made) else made
-    made.attrs = {"title": title, "notes": [*notes]}
-    return made
 
 
 def names(frame: pd.DataFrame) -> list[str]:
@@ -76,7 +48,7 @@ def names(frame: pd.DataFrame) -> list[str]:
 # --- rates and means -------------------------------------------------------------------------------------------------
 
 
-def rates(frame: pd.DataFrame) -> pd.DataFrame:
+def rates(frame: pd.DataFrame) -> Table:
     """Show fitted rates, of losses or of blocks of parameters, under what they are fitted to.
 
     A dagger marks a rate that cannot be trusted, a double dagger one whose global searches did not settle, a star a
@@ -91,10 +63,10 @@ def rates(frame: pd.DataFrame) -> pd.DataFrame:
         mark = ""
         if not row["trusted"]:
             mark = marks.setdefault(row["why"], "\N{DAGGER}" + (str(len(marks) + 1) if marks else ""))
-        if pd.notna(row["search"]) and row["search"]:
+        if not _absent(row["search"]) and row["search"]:
             mark += "\N{DOUBLE DAGGER}"
             searches[f"\N{DOUBLE DAGGER} {row['called']}: {row['search']} Something lower may be left."] = None
-        if pd.notna(row["notes"]) and row["notes"]:
+        if not _absent(row["notes"]) and row["notes"]:
             mark, bent = mark + "*", True
         of_block = {name: row[name] for name in ("block", "atoms", "role")} if blocks else {}
         rows.append({"arm": row["called"] + mark} | of_block | _rate(row))
@@ -106,25 +78,27 @@ def rates(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _series(row: Mapping[str, Any], axes: Sequence[str]) -> str:
     """Return what a rate is fitted to: the loss, the axis, the sizes, and where on the other axes."""
-    place = [f"{axis} = {number(row[axis])}" for axis in axes if pd.notna(row[axis])]
+    place = [f"{axis} = {number(row[axis])}" for axis in axes if not _absent(row[axis])]
     sizes = ""
-    if pd.notna(row["sizes"]) and row["sizes"]:
+    if not _absent(row["sizes"]) and row["sizes"]:
         sizes = f" ({int(row['sizes'])} sizes from {number(row['first'])} to {number(row['last'])})"
     return ", ".join([f"{row['loss']} over {row['over']}{sizes}", *place])
 
 
 def _rate(row: Mapping[str, Any]) -> dict[str, str]:
+    from moestat.rates.bends import STILL
+
     slope, interval = estimate(*(0.0 if abs(row[end]) < STILL else row[end] for end in ("slope", "ci_low", "ci_high")))
     shown = {"slope": slope, "95 % interval": interval} | {end: _number(row[end]) for end in ("predicted", "bound")}
     for head, name in SLOPES.items():
-        shown[head] = "" if pd.isna(row[name]) else f"{0.0 if abs(row[name]) < STILL else row[name]:z.2f}"
+        shown[head] = "" if _absent(row[name]) else f"{0.0 if abs(row[name]) < STILL else row[name]:z.2f}"
     shown["wider"] = estimate(row["slope"], row["wider_low"], row["wider_high"])[1]
     shown["loss/Fisher"] = number(row["ratio_to_reference"], 3)
     shown["complete"] = f"{_count(row['complete'])}/{_count(row['replicates'])}".strip("/")
     return shown | {"failed": _count(row["failed"]), "not conv.": _count(row["not_converged"])}
 
 
-def summaries(frame: pd.DataFrame) -> pd.DataFrame:
+def summaries(frame: pd.DataFrame) -> Table:
     """Show means with intervals, one group of rows per variable; values that were lost, where some were."""
     axes = frame.attrs.get("axes", [])
     rows = []
@@ -137,7 +111,7 @@ def summaries(frame: pd.DataFrame) -> pd.DataFrame:
     return table(columns, rows, title="Means over replicates", groups=list(frame["variable"].astype(str)))
 
 
-def _plain(frame: pd.DataFrame, title: str, note: str = "", group: str = "") -> pd.DataFrame:
+def _plain(frame: pd.DataFrame, title: str, note: str = "", group: str = "") -> Table:
     """Show a table as it is, numbers with three digits, arms by what they are called."""
     shown = frame.assign(arm=names(frame)).drop(columns=["label", *filter(None, [group])])
     shown = shown.map(lambda v: number(v, 3) if isinstance(v, float) else str(v))
@@ -147,14 +121,18 @@ def _plain(frame: pd.DataFrame, title: str, note: str = "", group: str = "") -> 
 
 
 def _number(value: Any) -> str:
-    return "" if value is None or value is pd.NA or (isinstance(value, float) and pd.isna(value)) else number(value)
+    return "" if _absent(value) else number(value)
 
 
 def _count(value: Any) -> str:
-    return "" if value is None or pd.isna(value) else str(int(value))
+    return "" if _absent(value) else str(int(value))
 
 
-SHOWN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+def _absent(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+SHOWN: dict[str, Callable[[pd.DataFrame], Table]] = {
     "rates": rates,
     "parameters": rates,
     "summaries": summaries,
@@ -164,7 +142,7 @@ SHOWN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 }
 
 
-def frames(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
+def frames(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, Table]]:
     """Yield the tables of a run as they are shown, by their names; empty ones are left out."""
     yield from ((name, SHOWN[name](frame)) for name, frame in tables.items() if len(frame))
 
@@ -173,16 +151,16 @@ def frames(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFra
 
 
 def claims(
-    frame: pd.DataFrame,
+    judged: Iterable[Mapping[str, Any]],
     *,
     bent: Container[str] = (),
     title: str = "",
     groups: Sequence[str] = (),
     notes: Sequence[str] = (),
-) -> pd.DataFrame:
+) -> Table:
     """Show verdicts; claims on the slopes of lines that bend get a star."""
     rows, told = [], list(notes)
-    for row in frame.to_dict("records"):
+    for row in judged:
         star = "*" if row["claim"] in bent else ""
         shown = (str(row["claim"]), str(row["statement"]), says(row), _number(row["predicted"]), estimated(row) + star)
         rows.append((*shown, str(row["wording"]), RULES[written(row)]))
@@ -233,98 +211,28 @@ def in_words(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
-# --- in a terminal ---------------------------------------------------------------------------------------------------
-
-
-def tone(wording: str) -> str:
-    """Return whether a verdict speaks for a statement, against it, or leaves it open; of other texts an empty one.
-
-    >>> tone("not shown at reduced scale"), tone("refuted by 2 of 9"), tone("inconclusive"), tone("not run")
-    ('no', 'no', 'open', '')
-    """
-    return next((kind for kind, starts in _TONES.items() if wording.startswith(starts)), "")
-
-
-def parts(shown: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each heading with its rows; no heading where there are no groups."""
-    if isinstance(shown.index, pd.RangeIndex):
-        yield "", shown
-    else:
-        yield from shown.groupby(level=0, sort=False)
-
-
-def numeric(shown: pd.DataFrame) -> list[bool]:
-    """Return which columns hold numbers alone, and are set flush right; the first has names."""
-    return [at > 0 and all(_NUMBER.fullmatch(cell) for cell in shown[name]) for at, name in enumerate(shown)]
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A table for rich; ``spare`` are columns that a narrow terminal does without, in this order."""
-
-    table: pd.DataFrame
-    spare: Sequence[str] = ()
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        shown = self.table
-        for column in self.spare:
-            if sum(min(width, LEAST) + GAP for width in _widths(shown)) - GAP <= options.max_width:
-                break
-            shown = shown.drop(columns=column, errors="ignore")
-        widths, room = _widths(shown), options.max_width - GAP * (shown.shape[1] - 1)
-        # blanks between words give way, then words; but numbers and intervals are broken last
-        whole = [width if right else 0 for width, right in zip(widths, numeric(shown), strict=True)]
-        words = [max(*pair) for pair in zip(whole, _widths(shown, str.split), strict=True)]
-        for least in (words, [max(4, end) for end in whole], [4] * len(widths)):
-            while sum(widths) > room and (wide := [at for at, end in enumerate(least) if widths[at] > end]):
-                widths[max(wide, key=widths.__getitem__)] -= 1
-        if shown.attrs["title"]:
-            yield Text(shown.attrs["title"], style="bold")
-        yield _grid(shown.iloc[:0], widths, numeric(shown), header=True)
-        yield Text("\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (sum(widths) + GAP * (len(widths) - 1)))
-        for heading, rows in parts(shown):
-            if heading:
-                yield Text(heading, style="bold italic")
-            yield _grid(rows, widths, numeric(shown))
-            yield ""
-        yield from (Text(note, style="dim") for note in shown.attrs["notes"])
-
-
-def _widths(shown: pd.DataFrame, split: Callable[[str], list[str]] = lambda cell: [cell]) -> list[int]:
-    """Return the cells that the widest text of each column takes, or the widest part of one."""
-    return [max(cell_len(part) for cell in [name, *shown[name]] for part in [*split(cell), ""]) for name in shown]
-
-
-def _grid(rows: pd.DataFrame, widths: Sequence[int], right: Sequence[bool], *, header: bool = False) -> Table:
-    grid = Table(box=None, show_header=header, padding=(0, GAP, 0, 0), pad_edge=False)
-    for name, width, flush in zip(rows, widths, right, strict=True):
-        grid.add_column(Text(name), width=width, justify="right" if flush else "left", overflow="fold")
-    for row in rows.to_dict("records"):
-        styles = {"verdict": COLOURS[tone(row.get("verdict", ""))]}
-        grid.add_row(*(Text(cell, style=styles.get(name, "")) for name, cell in row.items()))
-    return grid
-
-
 # --- files and pages -------------------------------------------------------------------------------------------------
 
 
-def html(shown: pd.DataFrame) -> Markup:
+def html(shown: Table) -> Markup:
     """Return an accessible HTML table: caption, column and row headers with their scope."""
-    right = dict(zip(shown, numeric(shown), strict=True))
     template = environment().get_template("table.html.j2")
-    return Markup(template.render(table=shown, parts=[*parts(shown)], right=right))
+    return Markup(template.render(table=shown))
 
 
-def latex(shown: pd.DataFrame, *, label: str = "") -> str:
+def latex(shown: Table, *, label: str = "") -> str:
     """Return tables of LaTeX that break over pages (booktabs and longtable): one for each heading."""
+    import pandas as pd
+
     lines = [r"% needs \usepackage{booktabs,longtable}", r"\begingroup\footnotesize\setlength{\tabcolsep}{4pt}\sloppy"]
-    kinds = "".join("r" if flush else "l" for flush in numeric(shown))
-    for count, (heading, rows) in enumerate(parts(shown), 1):
-        caption = text.latex(": ".join(filter(None, (shown.attrs["title"], heading))))
+    kinds = "".join("r" if flush else "l" for flush in shown.numeric)
+    for count, (heading, rows) in enumerate(shown.parts, 1):
+        caption = text.latex(": ".join(filter(None, (shown.title, heading))))
         look = {"column_format": f"@{{}}{kinds}@{{}}", "label": f"{label}-{count}" if heading else label}
-        escaped = rows.map(text.latex).rename(columns=text.latex)
+        cells = [[text.latex(cell) for cell in row] for row in rows]
+        escaped = pd.DataFrame(cells, columns=[text.latex(name) for name in shown.columns], dtype=object)
         lines.append(escaped.to_latex(index=False, longtable=True, caption=caption, **look))
-    lines += [rf"\par\noindent {text.latex(note)}" for note in shown.attrs["notes"]]
+    lines += [rf"\par\noindent {text.latex(note)}" for note in shown.notes]
     return "\n".join([*lines, r"\par\endgroup", ""])
 
 
@@ -338,6 +246,8 @@ def chip(wording: str, count: int | None = None) -> Markup:
 @cache
 def environment() -> Environment:
     """Return the templates of the pages."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     loader = PackageLoader("moestat.report")
     pages = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     pages.globals |= {"text": text.html, "paragraphs": paragraphs, "chip": chip}
@@ -349,4 +259,11 @@ def paragraphs(prose: str) -> Markup:
 
     The rest of Markdown stays text, so that nothing in a formula becomes a link, a heading or an escape.
     """
-    return Markup(_PROSE.render(prose.strip()).rstrip())
+    return Markup(_prose().render(prose.strip()).rstrip())
+
+
+@cache
+def _prose() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("zero").enable(["emphasis", "backticks", "list"])

@@ -6,7 +6,7 @@ import base64
 import fnmatch
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,10 @@ from rich.text import Text
 
 from moestat import files
 from moestat.claims.evidence import Evidence
-from moestat.claims.verdicts import Verdict, judge_sealed, judged, written
-from moestat.claims.wording import broad, rule, tally
+from moestat.claims.verdicts import judge_sealed, judged
+from moestat.claims.wording import Verdict, broad, rule, tally, written
 from moestat.report import csv_text, figures, style, tables, views
-from moestat.report.views import Shown
+from moestat.report.grid import Shown, table
 from moestat.rounding import number
 from moestat.study import seal
 from moestat.study.presets import figure_file
@@ -85,21 +85,24 @@ class Report:
         first = self.claims.sort_values("origin", key=lambda origin: origin == "ours", kind="stable").head(ROWS)
         more = len(self.claims) - len(first)
         notes = [f"and {more} more claims: --verbose"] if more else []
-        table = views.claims(first, bent=self.bent, notes=notes).drop(columns=["statement", "says"], errors="ignore")
-        return Group(Shown(table), *told, *([Text("")] if told else []), self.summary)
+        shown = views.claims(first.to_dict("records"), bent=self.bent, notes=notes).without(["statement", "says"])
+        return Group(Shown(shown), *told, *([Text("")] if told else []), self.summary)
 
     def rates_table(self) -> Shown:
         """Return the rate table for a terminal; without rates, that of means."""
         if len(self.tables["rates"]):
             short = self.tables["rates"].assign(label=self.tables["rates"]["arm"])
             return Shown(views.rates(short), spare=("bound", *NOT_IN_PAPER))
-        return Shown(views.summaries(self.tables["summaries"]).drop(columns=IN_FILES, errors="ignore"), spare=("MCSE",))
+        return Shown(views.summaries(self.tables["summaries"]).without(IN_FILES), spare=("MCSE",))
 
     def claims_table(self) -> RenderableType:
         """Return the claims table for a terminal: as many columns as fit, and the reasons."""
         if not len(self.claims):
             return Text("")
-        shown = Shown(views.claims(self.claims, bent=self.bent, title="Claims"), spare=("statement", "predicted"))
+        shown = Shown(
+            views.claims(self.claims.to_dict("records"), bent=self.bent, title="Claims"),
+            spare=("statement", "predicted"),
+        )
         rows = self.claims.to_dict("records")
         told = [row for row in rows if row["sealed"] == "edited" or row["reason"] not in ("", "across the edge")]
         return Group(shown, *map(_reason, told))
@@ -138,7 +141,7 @@ def write_outputs(
     texts = {"claims.csv": csv_text.dump(claims), "rates.csv": csv_text.dump(made["rates"])}
     for name, shown in views.frames({name: made[name] for name in KEPT}):
         texts[f"{name}.csv"] = csv_text.dump(made[name])
-        texts[f"{name}.tex"] = views.latex(shown.drop(columns=NOT_IN_PAPER, errors="ignore"), label=f"tab:{name}")
+        texts[f"{name}.tex"] = views.latex(shown.without(NOT_IN_PAPER), label=f"tab:{name}")
     texts["report.html"] = page(evidence, made, judgements, drawn, {**provenance, "notes": notes})
     for name, text in texts.items():
         files.write(folder / name, text.encode(), durable=False)
@@ -185,7 +188,7 @@ def page(
     shown = dict(views.frames({**tables, "summaries": tables["summaries"].head(MOST_ROWS)}))
     if len(tables["summaries"]) > MOST_ROWS:
         more = f"The first {MOST_ROWS} of {len(tables['summaries'])} rows; summaries.csv holds all of them."
-        shown["summaries"].attrs["notes"].append(more)
+        shown["summaries"] = replace(shown["summaries"], notes=[*shown["summaries"].notes, more])
     there = [arm for arm in study.arms if arm.name in evidence.ds["arm"].values]
     arms = [(arm.name, arm.label, ", ".join(f"{k} = {_text(v)}" for k, v in arm.settings.items())) for arm in there]
     rows, claims = [verdict.row() for verdict in verdicts], {claim.id: claim for claim in study.claims}
@@ -204,7 +207,7 @@ def page(
         elsewhere=[claim.id for claim in study.claims if claim not in judged(study, preset)],
         tables=dict.fromkeys(tables, "") | {name: views.html(table) for name, table in shown.items()},
         design=design(evidence.ds, study, preset, lines(provenance.get("set"))),
-        arms=views.html(views.table(("arm", "label", "settings"), arms, title="Arms")),
+        arms=views.html(table(("arm", "label", "settings"), arms, title="Arms")),
         about=dict.fromkeys(("study", "date", "moestat_version", "command"), "") | dict(provenance),
         provenance=_provenance(provenance),
     )

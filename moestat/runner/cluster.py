@@ -1,4 +1,4 @@
-"""The workers of a dask scheduler; they are not ours.
+"""The workers of a dask scheduler, which are not ours, or of a cluster that is started on this machine.
 
 Its client is used directly: joblib's dask backend does not hear of a task that killed its workers, and waits for it for
 ever.
@@ -9,9 +9,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from typing import Any
+
+import joblib
 
 from moestat import extras
 from moestat.errors import UserError
@@ -26,17 +30,23 @@ LOOK, TICK = 2.0, 0.02
 
 
 class Cluster(Here):
-    """What answers at the address of a scheduler."""
+    """What answers at the address of a scheduler; without one, as many processes of this machine as jobs."""
 
-    def __init__(self, scheduler: str, say: Say) -> None:
+    def __init__(self, scheduler: str, jobs: int | None, say: Say) -> None:
         try:
-            from distributed import Client
+            from distributed import Client, LocalCluster
         except ImportError:
             install = extras.command("cluster")
             raise UserError(f"--backend dask needs dask.distributed; install it with: {install}") from None
+        self.local: Any = None
         for name in [*logging.root.manager.loggerDict]:  # it logs tracebacks of what we tell in a sentence
             if name.partition(".")[0] == "distributed":
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        if not scheduler:
+            count, quiet = jobs or joblib.cpu_count(), logging.CRITICAL + 1
+            size: dict[str, Any] = {"n_workers": count, "threads_per_worker": 1, "memory_limit": 0}
+            self.local = LocalCluster(**size, dashboard_address=None, silence_logs=quiet)
+            scheduler = self.local.scheduler_address
         try:
             self.client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -53,23 +63,24 @@ class Cluster(Here):
 
         where = self.client.scheduler.address
         futures = {self.client.submit(function, *argument, pure=False): argument for argument in arguments}
+        fetched: dict[Any, Future[Any]] = {}
         try:
             while futures:
                 self._look()
                 time.sleep(TICK)
-                for future in [future for future in futures if future.done()]:
+                for future in [future for future in futures if future not in fetched and future.done()]:
                     if future.cancelled():  # by nobody of us: the scheduler does not know it any more
                         raise ConnectionError("a task was cancelled")
+                    fetched[future] = _fetch(future)
+                for future in [future for future in fetched if fetched[future].done()]:
                     try:
-                        result = future.result(timeout=LOOK)
+                        result = fetched.pop(future).result()
                     except KilledWorker as error:
                         result = Lost(futures[future], _flat(error))
                     except Exception as error:
                         if future.status == "error":
                             told = f"{type(error).__name__}: {_flat(error)}"
                             raise UserError(f"a worker of the cluster cannot compute: {told}") from None
-                        if isinstance(error, TimeoutError):  # it was lost with its worker; another computes it again
-                            continue
                         raise ConnectionError(_flat(error)) from None
                     del futures[future]
                     yield result
@@ -92,8 +103,27 @@ class Cluster(Here):
             raise PoolError(f"the workers of the scheduler {self.client.scheduler.address} are all gone: start some")
 
     def close(self) -> None:
-        """Leave the cluster."""
+        """Leave the cluster; end it, if it is ours."""
         self.client.close()
+        if self.local is not None:
+            self.local.close()
+
+
+def _fetch(task: Any) -> Future[Any]:
+    """Ask for a result in a thread that may wait: where it was lost with its worker, another has to compute it again.
+
+    A time limit would not do: what it breaks off in the middle, the library may leave waiting for ever.
+    """
+    found: Future[Any] = Future()
+
+    def ask() -> None:
+        try:
+            found.set_result(task.result())
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    return found
 
 
 def _flat(error: BaseException) -> str:

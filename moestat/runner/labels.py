@@ -16,7 +16,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from moestat.runner.difference import ANY
 from moestat.runner.experiments import importable
@@ -25,6 +24,8 @@ from moestat.study import seal
 from moestat.study.spec import fits
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from moestat.runner.plan import PlannedCell
 
 FILE = "variables.toml"

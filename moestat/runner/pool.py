@@ -170,7 +170,7 @@ def opened(request: Request, context: Context, tasks: int, say: Say) -> Iterator
     if tasks and request.backend == "dask":
         from moestat.runner.cluster import Cluster
 
-        pool = Cluster(request.scheduler, say)
+        pool = Cluster(request.scheduler, request.jobs, say)
     elif tasks:
         differences = environments(request, context.device)
         if len(differences) > 1 or request.timeout is not None:  # the main process cannot end itself in time

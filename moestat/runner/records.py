@@ -12,18 +12,19 @@ import hashlib
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import xarray as xr
+from typing import TYPE_CHECKING, Any
 
 from moestat import bounded, files
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import labels, manifest_file, results
+from moestat.runner import manifest_file, results
 from moestat.runner.request import Request
 from moestat.sentences import listed
 from moestat.study import seal
 from moestat.study.load import StudyFile
 from moestat.study.spec import Study
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 FOLDER = "records"
 SUMS = "SHA256SUMS"
@@ -70,6 +71,8 @@ def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
     Raises InputError if there are none: the message names the presets that have some, and the command that makes these;
     StaleError if they are results of another study, or their rules cannot be told.
     """
+    from moestat.runner import labels  # imports what experiments are made of
+
     file = folder / results.NAME
     if not file.is_file():
         name, out = study_file.name, request.out

@@ -6,15 +6,17 @@ import hashlib
 import time
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from moestat import files
 from moestat.bounded import DataFileError, require
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import hdf5, manifest_file
+from moestat.runner import manifest_file
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 NAME = "results.nc"
 NOT_COMPUTED = -1
@@ -63,6 +65,8 @@ def read(path: Path) -> xr.Dataset:
     Raises InputError if there is none; StaleError if it was changed after it was written; UserError if it cannot be
     read as netCDF, or reaches out of itself.
     """
+    from moestat.runner import hdf5, netcdf
+
     if not path.exists():
         raise InputError(f"there is no {path}; run the study first")
     try:
@@ -73,8 +77,7 @@ def read(path: Path) -> xr.Dataset:
                 "again with the subcommand collect, or read a copy that lies elsewhere"
             )
         hdf5.check(path)
-        with xr.open_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False) as dataset:
-            return in_order(dataset.load())
+        return in_order(netcdf.load(path))
     except DataFileError as error:
         raise UserError(str(error)) from None
     except UNREADABLE as error:

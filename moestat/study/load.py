@@ -13,7 +13,7 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,19 +79,6 @@ def summary(path: Path) -> tuple[str, str]:
     except InputError as error:
         return f"(cannot be read: {error})", ""
     return str(tables["title"]), str(tables["presets"].get("quick", {}).get("expected", ""))
-
-
-def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
-    """Return the studies of one paper."""
-    papers: dict[str, dict[str, Path]] = {}
-    for name, path in known.items():
-        with contextlib.suppress(InputError):  # a file that cannot be read belongs to no paper
-            papers.setdefault(str(module(path).tables["paper"]), {})[name] = path
-    paper = paper.lower().replace("_", "-") if paper not in papers else paper
-    if paper not in papers:
-        hint = nearest(paper, papers)
-        raise InputError(f"there is no study of the paper {paper!r}{hint}; papers are {listed(sorted(papers))}")
-    return papers[paper]
 
 
 def find(name: str | Path) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from moestat.errors import InputError
-from moestat.sentences import listed
+from moestat.sentences import listed, nearest
 from moestat.study import contents, load
 from moestat.study.spec import Claim, Study
 
@@ -45,6 +45,21 @@ def readable(known: Mapping[str, Path]) -> dict[str, Study]:
         with contextlib.suppress(InputError):
             studies[name] = load.read(path).study
     return studies
+
+
+def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
+    """Return the studies of one paper, which is meant by its name or by its key: ``sigmoid-attention``, ``SA``."""
+    papers: dict[str, dict[str, Path]] = {}
+    for name, path in known.items():
+        with contextlib.suppress(InputError):  # a file that cannot be read belongs to no paper
+            papers.setdefault(str(load.module(path).tables["paper"]), {})[name] = path
+    word = paper.lower().replace("_", "-")
+    if word not in papers:
+        word = {made.key.lower(): made.name for made in map(contents.read, papers) if made}.get(word, word)
+    if word not in papers:
+        hint = nearest(word, papers)
+        raise InputError(f"there is no study of the paper {paper!r}{hint}; papers are {listed(sorted(papers))}")
+    return papers[word]
 
 
 def chosen(word: str, known: Mapping[str, Path]) -> dict[str, Study]:

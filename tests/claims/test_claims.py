@@ -15,7 +15,7 @@ from scipy import stats
 
 import moestat.rates
 from moestat import rounding
-from moestat.claims import verdicts
+from moestat.claims import verdicts, wording
 from moestat.claims.selection import usable
 from moestat.rates import Estimate
 from moestat.runner.results import BINARY
@@ -86,7 +86,7 @@ def test_a_slope_is_judged_by_its_interval(rule, word):
     assert (verdict.verdict, verdict.reason, verdict.predicted) == (word, "", -0.5)
     assert verdict.ci_low < verdict.estimate < verdict.ci_high and verdict.estimate == pytest.approx(-0.5, abs=0.1)
     assert "10 complete replicates at 5 sizes from 1000 to 100000; 0 failed, 0 not converged" in verdict.why
-    assert tuple(verdict.row()) == verdicts.COLUMNS
+    assert tuple(verdict.row()) == wording.COLUMNS
 
 
 @settings(max_examples=100, deadline=None)
@@ -424,10 +424,10 @@ def test_claims_of_other_presets_or_of_arms_that_one_leaves_out_are_not_judged()
     ],
 )
 def test_a_run_that_is_not_the_papers_own_problem_says_so(scale, at_most, at_least):
-    for rule, wording in (({"at_most": 0}, at_most), ({"at_least": 0}, at_least)):
+    for rule, wanted in (({"at_most": 0}, at_most), ({"at_least": 0}, at_least)):
         made = study(SLOPE | rule, SLOPE | rule | {"scale": "paper"}, scale=scale)  # the scale of a claim goes first
         (first, second) = verdicts.judge(dataset(), made, "quick")
-        assert (first.scale, first.wording, second.scale) == (scale, wording, "paper")
+        assert (first.scale, first.wording, second.scale) == (scale, wanted, "paper")
     printed = study(SLOPE | {"predicted": -0.5, "printed": True, "within": [-0.3, -0.2]}, scale=scale)
     word = "not supported" if scale == "paper" else "inconclusive"
     assert verdicts.judge(dataset(), printed, "quick")[0].verdict == word

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from moestat.fit import search_starts
+from moestat.fit import certificate, search_starts
 from moestat.fit.certificate import certify
 from moestat.fit.moments import Problem
 from moestat.fit.newton import least_squares
@@ -24,7 +24,9 @@ def _setup(gate, n_true=2, noise=1e-10, seed=0):
 
 
 @pytest.mark.parametrize("gate", GATES)
-def test_decrement_and_eigenvalue_are_those_of_the_dense_hessian(gate):
+@pytest.mark.parametrize("most", [512, 0])  # by all eigenvalues, and by a factorisation
+def test_decrement_and_eigenvalue_are_those_of_the_dense_hessian(gate, most, monkeypatch):
+    monkeypatch.setattr(certificate, "EIGEN", most)
     model, theta, problem = _setup(gate)
     seal = certify(problem, theta, 0.0, 5.0, np.zeros(1))
     _, g, h = problem.in_double().hessian(theta, 0.0)
@@ -41,7 +43,9 @@ def test_decrement_and_eigenvalue_are_those_of_the_dense_hessian(gate):
 
 
 @pytest.mark.parametrize("gate", GATES)
-def test_coordinates_on_the_box_are_left_out(gate):
+@pytest.mark.parametrize("most", [512, 0])
+def test_coordinates_on_the_box_are_left_out(gate, most, monkeypatch):
+    monkeypatch.setattr(certificate, "EIGEN", most)
     model, theta, problem = _setup(gate)
     box = 0.5
     theta = np.clip(theta, -box, box)
@@ -63,6 +67,27 @@ def test_coordinates_on_the_box_are_left_out(gate):
     assert seal["min_eigenvalue"][0] == pytest.approx(values.min(), abs=1e-12)
     assert seal["gradient"][0] == np.abs(g[0, free]).max()
     assert seal["box_hits"][0] == np.sum(np.abs(theta) == box)
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_a_factorisation_leaves_saddles_and_flat_points_to_the_eigenvalues(gate, monkeypatch):
+    """Among minima, a saddle from which a lower point is found, and a point that is flat where an atom vanishes."""
+    model, minimum, problem = _setup(gate, n_true=2)
+    saddle = np.repeat(minimum[:, :1], 2, axis=1)
+    flat = minimum.copy()
+    flat[:, 1, model.eta] = 0.0
+    flat[:, 1, 0] = -4.9
+    theta = np.concatenate([minimum, saddle, flat, minimum])
+    seals = []
+    for most in (512, 0):
+        monkeypatch.setattr(certificate, "EIGEN", most)
+        seals.append(certify(problem, theta, 0.0, 5.0, np.full(4, 1e-9)))
+    np.testing.assert_array_equal(seals[1]["escaped"], seals[0]["escaped"])
+    np.testing.assert_array_equal(seals[0]["escaped"][[0, 1, 3]], [False, True, False])
+    for name in ("gradient", "box_hits", "lower"):
+        np.testing.assert_array_equal(seals[1][name], seals[0][name])
+    np.testing.assert_allclose(seals[1]["min_eigenvalue"], seals[0]["min_eigenvalue"], rtol=1e-6, atol=1e-14)
+    np.testing.assert_allclose(seals[1]["decrement"], seals[0]["decrement"], rtol=1e-6)
 
 
 def fitted(gate, expert, d=2, n=500, seed=0):

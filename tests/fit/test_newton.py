@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import optimize
@@ -98,6 +100,58 @@ def test_fits_do_not_depend_on_their_batch(gate, expert, precision, monkeypatch)
         np.testing.assert_array_equal(a, b, err_msg=name)
         np.testing.assert_array_equal(a[order], c, err_msg=name)
         np.testing.assert_array_equal(a[1:2], getattr(alone, name), err_msg=name)
+
+
+def test_starts_of_one_data_set_share_it():
+    """Each is the fit that it is alone, and none takes memory for a copy of the samples."""
+    model = Model("sigmoid", "full", "relu", 2)
+    truth, x, y = _data(model, 2, 40_000, 1, seed=3)
+    starts = _starts(model, truth, 3, 1, count=9)[0]
+    peaks = []
+    for count in (1, 3, 9):
+        tracemalloc.start()
+        every = newton.from_each(model, x[0], y[0], starts[:count], max_iterations=2, batch_bytes=2**23)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] - peaks[1] < 0.5 * (x.nbytes + y.nbytes)
+    for k in range(9):
+        alone = least_squares(model, x, y, starts[None, k : k + 1], max_iterations=2)
+        for name in ("theta", "loss", "min_eigenvalue", "status"):
+            np.testing.assert_array_equal(getattr(every, name)[k], getattr(alone, name)[0])
+
+
+@pytest.mark.parametrize("room", [1, 2**30])
+def test_any_number_of_starts_on_each_of_several_data_sets(room):
+    model = Model("softmax", "full", "linear", 2)
+    truth, x, y = _data(model, 2, 150, 4, seed=4)
+    data = np.array([3, 0, 3, 1, 3, 0, 3])  # none on one of them
+    starts = _starts(model, truth, 3, 1, count=7)[0]
+    every = newton.from_each(model, x, y, starts, data=data, batch_bytes=room)
+    assert len(set(every.iterations)) > 2
+    for k, own in enumerate(data):
+        alone = least_squares(model, x[own, None], y[own, None], starts[None, k : k + 1])
+        for name in ("theta", "loss", "status", "iterations", "min_eigenvalue", "factorisations"):
+            np.testing.assert_array_equal(getattr(every, name)[k], getattr(alone, name)[0])
+    with pytest.raises(ValueError, match="one of the 4 data sets for each of the 7 starts"):
+        newton.from_each(model, x, y, starts, data=data + 1)
+
+
+def test_fits_that_run_out_of_steps_can_go_without_a_certificate():
+    model = Model("softmax", "full", "relu", 2)
+    truth, x, y = _data(model, 2, 300, 4, seed=2)
+    starts = _starts(model, truth, 3, 4)
+    limit = int(np.sort(least_squares(model, x, y, starts).iterations)[2]) - 5
+    full, short = (least_squares(model, x, y, starts, max_iterations=limit, certify_limit=c) for c in (True, False))
+    spent = full.iterations == limit
+    assert 0 < spent.sum() < 4
+    np.testing.assert_array_equal(short.status, full.status)
+    for name in ("theta", "loss", "iterations", "box_hits"):
+        np.testing.assert_array_equal(getattr(short, name), getattr(full, name))
+    np.testing.assert_allclose(short.gradient, full.gradient, rtol=1e-6)
+    for name in ("decrement", "min_eigenvalue"):
+        np.testing.assert_array_equal(getattr(short, name)[~spent], getattr(full, name)[~spent])
+        assert np.isnan(getattr(short, name)[spent]).all()
+    assert np.all(full.factorisations > full.iterations)
 
 
 @pytest.mark.parametrize("gate", GATES)

@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 
 from moestat.arrays import to_numpy
-from moestat.fit.linalg import JACOBI, checked_eigen, cholesky_solve, damped_solve, scaled_solve, symmetric_eigen
+from moestat.fit.linalg import (
+    JACOBI,
+    checked_eigen,
+    cholesky_solve,
+    damped_solve,
+    definite_solve,
+    scaled_solve,
+    smallest_by_squaring,
+    symmetric_eigen,
+)
 from moestat.models import truths
 from moestat.models.regression import Model
 
@@ -68,6 +77,23 @@ def test_damped_and_scaled_solves_follow_the_processor(on):
     added = rng.uniform(size=(5, 8))
     masked = np.where(free, rhs, 0.0)
     same_solves(scaled_solve(*on(h, added, masked, free)), scaled_solve(h, added, masked, free))
+
+
+@pytest.mark.parametrize("p", [2, 40, 100])
+def test_a_factorisation_finds_the_smallest_eigenvalue(on, p):
+    h, g = definite(5, p), np.random.default_rng(1).normal(size=(5, p))
+    h[1] -= 1.5 * np.linalg.eigvalsh(h[1])[0] * np.eye(p)  # one negative eigenvalue
+    h[2, 0, p - 1] = h[2, p - 1, 0] = np.nan
+    h[3] = np.diag(np.geomspace(1e-9, 1.0, p))
+    h[4] = np.diag(np.r_[np.full(p - 1, 2e-7 * (1 + 1e-4)), 2e-7])[::-1, ::-1]  # a gap of 1e-4
+    x, smallest, ok = map(to_numpy, definite_solve(*on(h, g)))
+    np.testing.assert_array_equal(ok, [True, False, False, True, True])
+    for k in (0, 3, 4):
+        true = np.linalg.eigvalsh(h[k])[0]
+        np.testing.assert_allclose(x[k], np.linalg.solve(h[k], g[k]), rtol=1e-6)
+        np.testing.assert_allclose(smallest[k], true, rtol=2e-3)
+        squared = float(to_numpy(smallest_by_squaring(on(h[k : k + 1])))[0])
+        assert true * (1 - 1e-7) <= squared <= true * (1 + 2e-3)  # a quotient is never below
 
 
 @pytest.mark.parametrize("p", [1, 3, 32, 33, 40, 100])

@@ -67,6 +67,8 @@ def test_function_error(model):
     np.testing.assert_allclose(values, expected, rtol=1e-12)
     assert np.array_equal(function.rmse(model, fitted[1:2], target, x), values[1:2])
     assert function.rmse(model, truth, target, x) == 0
+    several = function.rmse(model, fitted, np.stack([0 * target, target]), x)
+    assert np.array_equal(several, [function.rmse(model, fitted, 0 * target, x), values])
     with pytest.raises(ValueError, match="one value per point"):
         function.rmse(model, fitted, target[:-1], x)
 

@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import differential_evolution, minimize
 
 from moestat.losses import gauge, voronoi
-from moestat.losses.minimisers import L3_infimum, eq12, nearest_minimiser
+from moestat.losses.minimisers import L3_infimum, eq12, losses_with, nearest_minimiser
+from moestat.losses.pieces import pieces_of
 from moestat.losses.quotient import quotient
+from moestat.losses.rays import nearest
 from moestat.models import truths
 from moestat.models.regression import Model
 
@@ -159,6 +163,20 @@ def test_near_a_minimiser_with_all_cells_occupied_the_quotient_loss_is_the_same(
     assert equal >= 5
 
 
+@pytest.mark.parametrize("model", SIGMOID + SOFTMAX, ids=lambda m: f"{m.gate}-{m.expert}")
+def test_losses_of_all_choices_are_those_of_the_measures_that_they_make(model):
+    """Also where halves with equal experts are as near as each other."""
+    rng = np.random.default_rng(6)
+    for radius in (0.0, 0.05, 1.0):
+        truth = truths.ground_truth(model, 3, "dense", rng)
+        atoms = truth[[0, 1, 2, 1, 0]] + radius * rng.standard_normal((5, model.atom_size))
+        pieces, rows = pieces_of(atoms, truth, model), np.concatenate([truth, atoms])
+        measures = [pieces.measure(rows, len(truth), k, model) for k in range(len(pieces.j))]
+        assert len({measure.tobytes() for measure in measures}) > 2
+        expected = [eq12(atoms, measure, model) for measure in measures]
+        np.testing.assert_allclose(losses_with(atoms, rows, pieces, model), expected, rtol=1e-12, atol=1e-14)
+
+
 def test_exact_fits_and_lists_are_compared_by_equation_12_as_it_stands():
     rng = np.random.default_rng(4)
     for model in (Model("sigmoid", "full", "relu", 2), Model("sigmoid", "partial", "linear", 2)):
@@ -178,6 +196,16 @@ def test_geometric_median_is_the_minimum():
         best = minimize(lambda z, one=one: np.linalg.norm(one - z, axis=1).sum(), at, method="Nelder-Mead").fun
         assert np.linalg.norm(one - at, axis=1).sum() <= best * (1 + 1e-3)
     np.testing.assert_array_equal(gauge.geometric_median(np.repeat(points[:1, :1], 3, axis=1)), points[:1, 0])
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e-15, 1e-9, 1.0]), st.integers(1, 5))
+def test_nearest_is_what_the_sums_of_squares_say(seed, size, count):
+    rng = np.random.default_rng(seed)
+    others = rng.integers(-1, 2, (count, 3)) * 0.1  # many are equal, or as far
+    points = others[rng.integers(0, count, (4, 6))] + size * rng.standard_normal((4, 6, 3))
+    more = rng.integers(0, 2, (6, count)) * 0.01
+    square = np.sum((points[:, :, None] - others) ** 2, axis=-1) + more
+    np.testing.assert_array_equal(nearest(points, others, more), np.argmin(square, axis=-1))
 
 
 def test_fewer_atoms_than_the_truth_are_refused():

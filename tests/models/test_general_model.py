@@ -9,7 +9,7 @@ from scipy.special import expit
 
 import moestat
 from moestat.errors import InputError
-from moestat.models import regression, sample
+from moestat.models import general, regression, sample
 from moestat.models.general import FunctionModel
 
 RNG = np.random.default_rng(0)
@@ -57,6 +57,17 @@ def test_derivatives_are_those_of_the_function(name, expert):
     np.testing.assert_allclose(model.curvature(theta, X, r), curvature, rtol=0, atol=2e-4)
 
 
+def test_pytorch_gives_the_same_derivatives():
+    pytest.importorskip("torch")
+    model = model_of("hierarchical")
+    assert model.derivatives["gate"] == "PyTorch"
+    theta, x = np.random.default_rng(9).standard_normal((4, 6)), RNG.uniform(-1, 1, (general.TORCH // 12 + 1, 2))
+    by_torch, last = model.tangents(theta, x)[1], model.tangents(theta, x[-1:])[1]
+    object.__setattr__(model, "torch", False)
+    np.testing.assert_allclose(by_torch, model.tangents(theta, x)[1], rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(last, model.tangents(theta, x[-1:])[1])  # few samples: differences
+
+
 @pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
 @pytest.mark.parametrize("expert", ["linear", "gelu"])
 def test_the_gates_of_the_package_have_the_same_derivatives(gate, expert):
@@ -101,6 +112,11 @@ def test_derivatives_of_ones_own_are_used_and_checked():
         moestat.Model(gate, tanh, **sizes, gate_derivative=slope)
 
 
+def in_place(x, p):
+    x[:, 0] = 0.0
+    return sigmoids(x, p)
+
+
 GOOD = {"gate": sigmoids, "expert": tanh, "d": 2, "gate_size": 3, "expert_size": 3}
 
 
@@ -115,6 +131,7 @@ GOOD = {"gate": sigmoids, "expert": tanh, "d": 2, "gate_size": 3, "expert_size":
         ({"gate": lambda x, p: 1j * sigmoids(x, p)}, "a gate returns real numbers; this one returned complex128"),
         ({"gate": lambda x, p: np.full((len(x), len(p)), np.nan)}, "the gate returned no finite number for standard"),
         ({"gate": lambda x, p: p[:, 9]}, "the gate raised IndexError for x (5, 2) and parameters (12, 3): index 9 is"),
+        ({"gate": in_place}, "the gate raised ValueError for x (5, 2) and parameters (12, 3): assignment destination"),
         ({"gate": 3}, "gate is 3; allowed are a name and a function of x and parameters"),
         ({"expert": None}, "expert is None; allowed are a name and a function of x and parameters"),
         ({"gate_size": None}, "gate_size is None; a gate that is a function needs its number of parameters"),

@@ -33,7 +33,7 @@ def test_rates_are_those_of_the_rate_fit(ds, study):
     ds["block"] = ds["L3"] * xr.DataArray([1.0, 2.0], dims="part", coords={"part": ["A", "eta"]})
     table = tables.rates(Evidence(ds, study_of(ds, rates=[{"loss": "block"}]), "quick"))
     assert list(table["part"]) == ["A", "eta"] * 4 and table["slope"][0] == pytest.approx(table["slope"][1])
-    assert views.rates(table).index[1] == "block over n (8 sizes from 1000 to 100000), part = eta"
+    assert views.rates(table).groups[1] == "block over n (8 sizes from 1000 to 100000), part = eta"
 
 
 def test_a_rate_that_cannot_be_fitted_says_why_and_the_others_stand(ds):
@@ -43,7 +43,7 @@ def test_a_rate_that_cannot_be_fitted_says_why_and_the_others_stand(ds):
     assert "no variable 'absent'" in table["why"][0]
     assert "no axis 'step'" in table["why"][4]
     assert "3 sizes" in table["why"][8] and np.isfinite(table["slope"][8])
-    assert len(views.rates(table)) == 12  # what cannot be fitted can still be shown
+    assert len(views.rates(table).rows) == 12  # what cannot be fitted can still be shown
 
 
 def test_failed_runs_are_counted_where_they_happened(ds, study):
@@ -128,11 +128,11 @@ def test_rates_are_shown_with_marks_for_what_is_not_to_be_relied_on(ds):
     study = study_of(ds, rates=[{"loss": "L3"}, {"loss": "rmse"}], parameters=BLOCKS[:1])
     table = tables.rates(Evidence(ds, study, "quick"))
     shown = views.rates(table)
-    marks = [arm[-1] for arm in shown["arm"]]
+    marks = [arm[-1] for arm in shown.column("arm")]
     assert [mark == "*" for mark in marks] == [k == 0 for k in range(8)]
-    assert marks[3] == marks[7] == "\N{DAGGER}" and "e-17" not in str(shown.to_numpy())
+    assert marks[3] == marks[7] == "\N{DAGGER}" and "e-17" not in str(shown.rows)
     blocks = views.rates(tables.parameters(Evidence(ds, study, "quick")))
-    assert [arm[-1] in "*\N{DAGGER}" for arm in blocks["arm"]] == [True, False, False, True]
+    assert [arm[-1] in "*\N{DAGGER}" for arm in blocks.column("arm")] == [True, False, False, True]
 
 
 def test_a_study_that_states_nothing_has_means_and_a_figure(ds):

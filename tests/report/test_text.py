@@ -15,7 +15,7 @@ from rich.console import Console
 
 from moestat.claims.evidence import Evidence
 from moestat.report import csv_text, tables, text, views, write
-from moestat.report.views import Shown
+from moestat.report.grid import Shown
 
 STUDIES = Path(__file__).parents[2] / "studies"
 SPECIAL = st.text(alphabet="aN1^()-_$\\{}%&#*.<>=~ ", max_size=20)
@@ -57,15 +57,15 @@ def test_tables_lose_no_row_in_html_latex_and_a_terminal(ds, study):
     shown = dict(views.frames({name: getattr(tables, name)(evidence) for name in write.ALL}))
     for table in shown.values():
         html, tex = str(views.html(table)), views.latex(table, label="tab:x")
-        assert html.count('scope="row"') == len(table) and html.count('scope="col"') == table.shape[1]
-        rows = [line for line in tex.splitlines() if len(re.findall(r"(?<!\\)&", line)) == table.shape[1] - 1]
-        assert len(rows) == len(table) + 2 * tex.count(r"\begin{longtable}")
+        assert html.count('scope="row"') == len(table.rows) and html.count('scope="col"') == len(table.columns)
+        rows = [line for line in tex.splitlines() if len(re.findall(r"(?<!\\)&", line)) == len(table.columns) - 1]
+        assert len(rows) == len(table.rows) + 2 * tex.count(r"\begin{longtable}")
     assert r"a\_1 \& $<$b$>$" in views.latex(shown["failures"])
     whole, console = views.rates(tables.rates(evidence)), Console(file=io.StringIO(), width=80)
     console.print(Shown(whole, spare=("bound", *write.NOT_IN_PAPER)))
     said = console.file.getvalue()
-    cells = whole.drop(columns=["bound", *write.NOT_IN_PAPER], errors="ignore").to_numpy().ravel()
-    assert max(map(len, said.splitlines())) <= 80 and all(cell in said for cell in (*cells, *whole.index))
+    cells = [cell for row in whole.without(["bound", *write.NOT_IN_PAPER]).rows for cell in row]
+    assert max(map(len, said.splitlines())) <= 80 and all(cell in said for cell in (*cells, *whole.groups))
     assert "\N{DAGGER} not trusted: 1 of 10 replicates are incomplete" in " ".join(said.split())
 
 

@@ -12,7 +12,7 @@ import xarray as xr
 from report_example import results, study_of
 from rich.console import Console
 
-from moestat.claims import verdicts
+from moestat.claims import verdicts, wording
 from moestat.report import ledger
 from moestat.report.write import findings, write_outputs
 
@@ -70,7 +70,7 @@ def test_the_files_of_a_run_and_the_numbers_of_its_claims_in_full(written):
     assert {path.name for path in folder.iterdir()} == figures | tables | {"report.html", "manifest.json"}
     with open(folder / "claims.csv", newline="") as stream:
         rows = list(csv.reader(stream))
-    assert tuple(rows[0]) == verdicts.COLUMNS
+    assert tuple(rows[0]) == wording.COLUMNS
     assert [row[0] for row in rows[1:]] == ["slope", "faster", "absent"]
     slope, faster, absent = (dict(zip(rows[0], row, strict=True)) for row in rows[1:])
     assert [row["verdict"] for row in (slope, faster, absent)] == ["supported", "not supported", "inconclusive"]

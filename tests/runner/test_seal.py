@@ -10,7 +10,8 @@ from machine import inside, said, write_study
 
 import moestat
 from moestat.claims.evidence import Evidence
-from moestat.claims.verdicts import count_written, judge_sealed
+from moestat.claims.verdicts import judge_sealed
+from moestat.claims.wording import count_written
 from moestat.errors import StaleError
 from moestat.report import ledger
 from moestat.study import seal

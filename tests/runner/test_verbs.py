@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -122,5 +123,10 @@ def test_status_sums_up_by_arm_and_lists_cells_that_are_not_complete(tmp_path, m
     assert told.startswith(f"2 of 42 replicates ended with an error (2 RAISED), such as: arm {name}, n =")
     assert "ArithmeticError: replicate 1 cannot be computed" in told and again.endswith(" --retry-failed")
     assert rest.startswith("Complete it with: ") and "--retry-failed" not in rest
+    told = json.loads(inside("status", study, "--out", tmp_path, "--replicates", 7, "--json")[1])
+    assert (told["tally"]["done"], told["tally"]["missing"], told["tally"]["raised"]) == (36, 6, 2)
+    failed = [cell for cell in told["cells"] if cell["failed"]]
+    assert {(cell["arm"], cell["missing"], cell["how"]) for cell in failed} == {(name, 1, "1 RAISED")}
+    assert told["advice"].endswith(rest)
     complete = inside("status", study, "--out", tmp_path)[1].splitlines()[-3:]
     assert complete[1].endswith("--retry-failed") and complete[2].startswith("Complete, but for those. Make the report")

@@ -157,3 +157,12 @@ def test_the_command_line_lists_the_claims_of_a_place(papers, monkeypatch, tmp_p
     assert inside("--claims", "ON Fig. 2b", "--out", tmp_path, "--write", page)[0] == 0
     [row] = csv.DictReader(page.open(newline="", encoding="utf-8"))
     assert (row["claim"], row["source"]) == ("e", "ON Fig. 2b")
+
+
+def test_a_paper_is_meant_by_its_name_or_its_key():
+    known = load.known_studies()
+    of = lookup.of_paper(known, "task-routing")
+    assert of and set(of) < set(known)
+    assert lookup.of_paper(known, "TR") == lookup.of_paper(known, "tr") == lookup.of_paper(known, "Task_Routing") == of
+    with pytest.raises(InputError, match="no study of the paper 'XX'; papers are .*, sigmoid-attention, "):
+        lookup.of_paper(known, "XX")

@@ -14,8 +14,8 @@ import json
 from collections.abc import Sequence
 
 import numpy as np
+import scipy  # its submodules are imported when they are used
 import xarray as xr
-from scipy.stats import qmc
 
 from moestat.cache import cached
 from moestat.errors import InputError
@@ -126,7 +126,7 @@ def errors_of(fitted: np.ndarray, truth: np.ndarray, model: Model) -> dict[str, 
     """
     # the features (d + 1, K) of the corners of the cube and of Sobol points in it
     corners = 2.0 * ((np.arange(2**model.d)[:, None] >> np.arange(model.d)) & 1) - 1.0
-    inside = 2.0 * qmc.Sobol(model.d, scramble=False).random_base2(SUP_LOG2) - 1.0
+    inside = 2.0 * scipy.stats.qmc.Sobol(model.d, scramble=False).random_base2(SUP_LOG2) - 1.0
     points = np.asarray(expert_features(np.concatenate([corners, inside])))
 
     def outputs(atoms: np.ndarray) -> np.ndarray:

@@ -26,9 +26,9 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import scipy  # its submodules are imported when they are used
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
-from scipy.stats import qmc
 
 from moestat import own, streams
 from moestat.experiment import SettingsModel
@@ -188,7 +188,8 @@ def evaluation_points(d: int, log2: int, law_of_x: str = "") -> np.ndarray:
     if law_of_x:
         points = law_points(law_of_x, d, log2, "evaluation")
     else:
-        points = 2.0 * qmc.Sobol(d, scramble=True, rng=np.random.default_rng(20250917)).random_base2(log2) - 1.0
+        sobol = scipy.stats.qmc.Sobol(d, scramble=True, rng=np.random.default_rng(20250917))
+        points = 2.0 * sobol.random_base2(log2) - 1.0
     points.flags.writeable = False
     return points
 

@@ -39,11 +39,10 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
         losses["nearest_expert"] = matching.nearest_expert(usable, measures, model)
         blocks = _nearest_blocks(usable, measures, model)
         losses |= {"empty_cells": blocks["cells_empty"]} | blocks | per_atom(blocks, problem.n_fitted)
-        losses["rmse"] = _rmse(problem, target, usable, evaluation_log2)
+        functions = [(problem.truth, target.truth), *((model, g) for g in measures if target.is_pseudo)]
+        losses["rmse"], *pseudo = _rmse(problem, functions, usable, evaluation_log2)
         if target.is_pseudo:
-            points = problem.evaluation_points(evaluation_log2)
-            distances = [function.rmse(model, usable, model.predict(g, points), points) for g in measures]
-            losses["rmse_pseudo"] = np.min(distances, axis=0)
+            losses["rmse_pseudo"] = np.min(pseudo, axis=0)
         return losses
 
     return _where_finite(theta, losses_of)
@@ -64,7 +63,8 @@ def score_L3(problem: Problem, target: Target, theta: np.ndarray, evaluation_log
         else:
             L3 = minimisers.L3_infimum(usable, first, model)
             literal = np.array([minimisers.eq12(atoms, first, model) for atoms in usable])
-        return {"L3": L3, "L3_to_truth": literal, "rmse": _rmse(problem, target, usable, evaluation_log2)}
+        rmse = _rmse(problem, [(problem.truth, target.truth)], usable, evaluation_log2)[0]
+        return {"L3": L3, "L3_to_truth": literal, "rmse": rmse}
 
     return _where_finite(theta, losses_of)
 
@@ -119,12 +119,13 @@ def worst(problem: Problem, target: Target, n: int, evaluation_log2: int, search
     return {f"{name}_wide_high": np.array([np.max(values) for values in own]) for name, own in each.items()}
 
 
-def _rmse(problem: Problem, target: Target, theta: np.ndarray, log2: int) -> np.ndarray:
-    values = _values(problem.truth, target.truth.tobytes(), target.truth.shape, log2, problem.law_of_x)
-    return function.rmse(problem.fitted, theta, values, problem.evaluation_points(log2))
+def _rmse(problem: Problem, functions: Sequence[tuple[Model, np.ndarray]], theta: np.ndarray, log2: int) -> np.ndarray:
+    """Return the errors (K, R) of fitted functions, from each of K functions, given by model and parameters."""
+    values = [_values(model, g.tobytes(), g.shape, log2, problem.law_of_x) for model, g in functions]
+    return function.rmse(problem.fitted, theta, np.stack(values), problem.evaluation_points(log2))
 
 
-@lru_cache(maxsize=4)
-def _values(model: Model, truth: bytes, shape: tuple[int, int], log2: int, law_of_x: str) -> np.ndarray:
-    """Evaluate f* once per process: every block of every cell needs the same values."""
-    return model.predict(np.frombuffer(truth).reshape(shape), evaluation_points(model.d, log2, law_of_x))
+@lru_cache(maxsize=16)
+def _values(model: Model, theta: bytes, shape: tuple[int, int], log2: int, law_of_x: str) -> np.ndarray:
+    """Evaluate a function once per process: every block of every cell needs the same values."""
+    return model.predict(np.frombuffer(theta).reshape(shape), evaluation_points(model.d, log2, law_of_x))

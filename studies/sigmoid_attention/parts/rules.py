@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy import stats
+from scipy import special
 
 from moestat import rates
 from moestat.claims.estimates import of_samples
@@ -241,7 +241,7 @@ def printed_difference(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Return the difference of ``claim.arm`` with its interval at the level of the claim, by the normal law."""
     row = ds.sel(arm=_there(ds, [claim.arm])[0]).isel(replicate=0)
     value, error = float(row["difference"]), float(row["error"])
-    width = stats.norm.ppf(0.5 + claim.level / 2) * error
+    width = special.ndtri(0.5 + claim.level / 2) * error
     note = f"{abs(value) / error:.2f} times its error of {error:.3g}; printed numbers, nothing was run"
     return Estimate(value, value - width, value + width, note, se=error, subject="The printed difference")
 

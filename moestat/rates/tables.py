@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,9 +24,8 @@ import numpy as np
 import pandas as pd
 
 from moestat import files
-from moestat.errors import InputError
 from moestat.rates.data import arm_of, series
-from moestat.rates.estimate import over_replicates, wider
+from moestat.rates.estimate import wider
 from moestat.rates.laws import Law, of_bent
 from moestat.rates.loglog import RateFit, fit_array
 from moestat.rates.verdict import Region, Verdict, judge, region_of
@@ -78,17 +77,11 @@ class Table:
             If there is no such arm, or not exactly one rule.
         """
         arm = arm_of(arm, [*self.fits])
-        try:
-            region = region_of(within, at_most, at_least)
-        except ValueError as error:
-            raise InputError(str(error)) from None
-        fit = self.fits[arm]
+        region, fit = region_of(within, at_most, at_least), self.fits[arm]
         note = f"{fit.complete} replicate{'s' * (fit.complete != 1)} at {_sizes(fit)}; interval: {fit.kind}"
         subject = f"The slope of {arm}"
         answer = replace(fit.wider, subject=subject, note=note, replicates=fit.complete, reasons=fit.reasons)
-        again = (
-            (lambda kept: wider(kept, fit.level)) if fit.complete > 3 else lambda kept: over_replicates(kept, fit.level)
-        )
+        again = partial(wider, level=fit.level)
         return judge(answer, region, level=fit.level, samples=fit.slopes, again=again, bent=bent)
 
     def to_frame(self) -> pd.DataFrame:

@@ -1,8 +1,8 @@
 """Search the pseudo-truths that come with the package, and write them into its folder.
 
-    python benchmarks/pseudo_truths.py linear relu        # about four minutes each on an idle core
-    python benchmarks/pseudo_truths.py --study regression_rate
-    python benchmarks/pseudo_truths.py --study partial_quadratic --preset theorems
+    python tests/ship_pseudo_truths.py linear relu        # about four minutes each on an idle core
+    python tests/ship_pseudo_truths.py --study regression_rate
+    python tests/ship_pseudo_truths.py --study partial_quadratic --preset theorems
 
 The problems are those of the main study at the paper's size (truth softmax, fit sigmoid, d = 8, N* = 8, N = 9, the
 study's seed). The search is the one that a run would do itself, with three times the starts, twice the local starts,
@@ -45,7 +45,8 @@ def ship(identity: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Path:
 
 def search(expert: str) -> None:
     """Search one problem, print what was seen, and write the file."""
-    settings = Settings(n=1000, truth_gate="softmax", fitted_gate="sigmoid", expert=expert, pseudo_search="global")
+    chosen = {"truth_gate": "softmax", "fitted_gate": "sigmoid", "expert": expert, "pseudo_search": "global"}
+    settings = Settings.model_validate({"n": 1000, **chosen})
     identity = regression_targets.prerequisite(settings.problem, SEED)
     assert identity is not None
     larger = identity | {"starts": LOCAL_STARTS, "points_log2": POINTS_LOG2}

@@ -1,0 +1,325 @@
+"""A quarter of an hour on one GPU: are the fits right there, how many a second, and how far from what the card can do?
+
+    python benchmarks/gpu_campaign.py --seconds 840                # with a GPU
+    python benchmarks/gpu_campaign.py --device cpu --tiny          # a few seconds without one, to check the script
+    python benchmarks/gpu_campaign.py --report                     # the table of what is there
+
+The work is cut into units; each leaves one line of JSON in ``--output`` as soon as it is done, and a unit whose line is
+there is not done again. So the script can be killed at any moment and started again; it begins no unit after
+``--seconds``. The units, the most important first, are
+
+* ``peak``: products of square matrices in float32 and float64, a copy of memory, a stack of Cholesky solutions;
+* ``evaluation``: loss, gradient and Hessian, against one processor core's, and its share of the float32 peak;
+* ``core``, ``fits``: batches of fits (d = 8, eight true experts, nine fitted) from starts near the truth to certified
+  ends, on one core in CPU seconds and on the GPU in wall seconds, kernels being compiled before: as many data sets from
+  one start each, and one data set from as many starts;
+* ``tests``: ``pytest -m gpu``.
+
+A fit's share is that of the float32 peak which its evaluations alone would use. The last columns compare those fits
+that the core has done, too: the largest difference of a loss, relative to it, and how many ended lower or higher by
+more than 1e-9 of it, in another local minimum. With ``--device cpu`` arrays of array-api-strict stand in the GPU's
+place: the same code, without its speed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from moestat.arrays import backend, resolve_device, to_numpy
+from moestat.fit.gradient import perturb
+from moestat.fit.linalg import cholesky_solve
+from moestat.fit.moments import Problem, layout
+from moestat.fit.newton import from_each, least_squares
+from moestat.models import truths
+from moestat.models.regression import Model
+from moestat.runner import origin
+
+MODELS = [(gate, expert) for gate in ("softmax", "sigmoid") for expert in ("linear", "relu")]
+RESULTS = Path(__file__).parent / "results" / "gpu_campaign.jsonl"
+BOX = 5.0
+FEW = 4  #: Fits of a batch that the core does, too.
+Row = dict[str, Any]
+
+
+class Bench:
+    """Sizes, the device, and the cases."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        tiny = arguments.tiny
+        self.tiny = tiny
+        self.d, self.atoms = (2, 3) if tiny else (8, 9)
+        self.sizes = [100] if tiny else arguments.n
+        self.batches = [2] if tiny else arguments.batches
+        self.models = MODELS[::3] if tiny else MODELS
+        self.cuda = arguments.device != "cpu" and resolve_device(arguments.device) == "cuda"
+        if self.cuda:
+            self.xp = backend("cuda")
+        else:
+            import array_api_strict
+
+            self.xp = array_api_strict
+
+    def model(self, gate: str, expert: str) -> Model:
+        """Return a model of this size."""
+        return Model(gate, "full", expert, self.d)  # type: ignore[arg-type]
+
+    def case(self, model: Model, n: int, batch: int, own: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return data sets (batch or 1, n, d), (batch or 1, n) of one truth, and starts (batch, N, P).
+
+        A smaller batch has the first ones of a larger one.
+        """
+        truth = truths.ground_truth(model, self.atoms - 1, "dense", np.random.default_rng(0))
+        rngs = [np.random.default_rng([1, k]) for k in range(batch)]
+        drawn = [truths.sample(model, truth, n, 0.01, rng) for rng in rngs[: batch if own else 1]]
+        starts = [perturb(truths.split(model, truth, self.atoms), 0.05, rng) for rng in rngs]
+        return np.stack([x for x, _ in drawn]), np.stack([y for _, y in drawn]), np.stack(starts)
+
+    def move(self, *arrays: np.ndarray) -> list[Any]:
+        """Return arrays of the device."""
+        return [self.xp.asarray(array) for array in arrays]
+
+    def wait(self) -> None:
+        """Wait for the device."""
+        if self.cuda:
+            import cupy
+
+            cupy.cuda.Device().synchronize()
+
+    def seconds(self, function: Callable[[], object], turns: int = 3) -> float:
+        """Return the least wall seconds of a function, after one call that is not timed."""
+        best = np.inf
+        for turn in range(turns + 1):
+            self.wait()
+            begin = time.perf_counter()
+            function()
+            self.wait()
+            best = min(best, time.perf_counter() - begin) if turn else np.inf
+        return best
+
+    def free(self) -> float:
+        """Give the memory that the arrays have taken back; return its GiB."""
+        if not self.cuda:
+            return 0.0
+        import cupy
+
+        pool = cupy.get_default_memory_pool()
+        taken = float(pool.total_bytes()) / 2**30
+        pool.free_all_blocks()
+        return taken
+
+
+def flops_per_row(model: Model, n_atoms: int) -> int:
+    """Multiplications and additions of the products of weights and monomials, per sample."""
+    gate, mixed, expert = layout(model, n_atoms).sizes
+    pairs = n_atoms * (n_atoms + 1) // 2
+    return 2 * (pairs * gate + n_atoms**2 * mixed + pairs * expert)
+
+
+def fit(bench: Bench, model: Model, x: Any, y: Any, starts: np.ndarray) -> dict[str, np.ndarray]:
+    """Fit as many data sets from a start each, or one data set from every start; NumPy arrays of a row each."""
+    steps = 15 if bench.tiny else 2000
+    if x.shape[0] == starts.shape[0]:
+        xp = np if isinstance(x, np.ndarray) else bench.xp
+        found = least_squares(model, x, y, xp.asarray(starts)[:, None, ...], box=BOX, max_iterations=steps)
+        return {name: to_numpy(value) for name, value in vars(found).items()}
+    return vars(from_each(model, x[0, ...], y[0, ...], starts, box=BOX, max_iterations=steps))
+
+
+def peak(bench: Bench) -> Row:
+    size, rng, xp = 64 if bench.tiny else 8192, np.random.default_rng(0), bench.xp
+    row: Row = {}
+    for name, dtype in (("float32", xp.float32), ("float64", xp.float64)):
+        a = xp.asarray(rng.standard_normal((size, size)), dtype=dtype)
+        row[name] = 2 * size**3 / bench.seconds(lambda a=a: a @ a) / 1e12  # type: ignore[misc]
+        row["copy"] = 2 * size * size * 8 / bench.seconds(lambda a=a: a + 0.0) / 1e12  # type: ignore[misc]
+    for batch in bench.batches:
+        p = bench.model("softmax", "linear").atom_size * bench.atoms
+        h = rng.standard_normal((1, p, p))
+        h, g = bench.move(
+            np.repeat(h @ np.swapaxes(h, 1, 2) + np.eye(p), batch, axis=0), rng.standard_normal((batch, p))
+        )
+        row[f"solve_{batch}"] = bench.seconds(lambda h=h, g=g: cholesky_solve(h, g))  # type: ignore[misc]
+    return row
+
+
+def evaluation(bench: Bench, gate: str, expert: str, n: int, batch: int, own: bool) -> Row:
+    model = bench.model(gate, expert)
+    x, y, theta = bench.case(model, n, batch, own)
+    expected = Problem(model, bench.atoms, x[:1], y[:1], "double").hessian(theta[:1], 0.01, 1.0)
+    row: Row = {}
+    for precision in ("mixed", "double"):
+        problem = Problem(model, bench.atoms, *bench.move(x, y), precision)
+        (point,) = bench.move(theta)
+        found = [to_numpy(part)[0] for part in problem.hessian(point, 0.01, 1.0)]
+        row[f"differs_{precision}"] = max(
+            float(np.abs(a - b[0]).max() / np.abs(b[0]).max()) for a, b in zip(found, expected, strict=True)
+        )
+        row[precision] = bench.seconds(lambda p=problem, t=point: p.hessian(t, 0.01, 1.0))  # type: ignore[misc]
+        row[f"loss_{precision}"] = bench.seconds(lambda p=problem, t=point: p.loss(t, 0.01))  # type: ignore[misc]
+    return row | {"tflops": flops_per_row(model, bench.atoms) * n * batch / row["mixed"] / 1e12, "GiB": bench.free()}
+
+
+def core(bench: Bench, gate: str, expert: str, n: int, own: bool) -> Row:
+    model = bench.model(gate, expert)
+    small = bench.case(model, 60, 2, own)
+    fit(bench, model, *small)
+    case = bench.case(model, n, 1 if n > 50_000 else FEW, own)
+    begin = time.process_time()
+    found = fit(bench, model, *case)
+    seconds = time.process_time() - begin
+    return {"rate": len(case[2]) / seconds, "loss": found["loss"].tolist(), "steps": float(found["iterations"].mean())}
+
+
+def fits(bench: Bench, gate: str, expert: str, n: int, batch: int, own: bool, beside: Row) -> Row:
+    model = bench.model(gate, expert)
+    small = bench.case(model, 60, 2, own)
+    fit(bench, model, *bench.move(*small[:2]), small[2])
+    x, y, starts = bench.case(model, n, batch, own)
+    data = bench.move(x, y)
+    bench.wait()
+    begin = time.perf_counter()
+    found = fit(bench, model, *data, starts)
+    seconds = time.perf_counter() - begin
+    both = min(len(beside["loss"]), batch)
+    true = np.asarray(beside["loss"])[:both]
+    change = (found["loss"][:both] - true) / true
+    status, counts = np.unique(found["status"], return_counts=True)
+    return {
+        "seconds": seconds,
+        "rate": batch / seconds,
+        "ratio": batch / seconds / beside["rate"],
+        "tflops": flops_per_row(model, bench.atoms) * n * float(found["iterations"].sum()) / seconds / 1e12,
+        "steps": float(found["iterations"].mean()),
+        "most_steps": int(found["iterations"].max()),
+        "factorisations": float(found["factorisations"].mean()),
+        "status": dict(zip(map(str, status.tolist()), counts.tolist(), strict=True)),
+        "differs": float(np.abs(change).max()),
+        "lower": int((change < -1e-9).sum()),
+        "higher": int((change > 1e-9).sum()),
+        "GiB": bench.free(),
+    }
+
+
+def tests(bench: Bench, left: float) -> Row:
+    command = [sys.executable, "-m", "pytest", "-m", "gpu", "-n", "0", "-q", "--tb=short", "tests"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=left, cwd=Path(__file__).parents[1])
+    except subprocess.TimeoutExpired as error:
+        return {"tail": f"cut off after {left:.0f} s: {str(error.stdout)[-2000:]}"}
+    return {"code": done.returncode, "tail": done.stdout[-4000:]}
+
+
+def units(bench: Bench, known: dict[str, Row], end: float) -> Iterator[tuple[str, Callable[[], Row]]]:
+    """Name every unit, and say how it is done."""
+    yield "peak", lambda: peak(bench)
+    batches = [(batch, own) for batch in bench.batches for own in (True, False)]
+    for n in bench.sizes:
+        for gate, expert in bench.models:
+            for batch, own in batches:
+                name = f"evaluation {gate} {expert} {n} {batch} {'own' if own else 'shared'}"
+                yield name, lambda a=(gate, expert, n, batch, own): evaluation(bench, *a)  # type: ignore[misc]
+            for own in (True, False):
+                beside = f"core {gate} {expert} {n} {'own' if own else 'shared'}"
+                yield beside, lambda a=(gate, expert, n, own): core(bench, *a)  # type: ignore[misc]
+                for batch in bench.batches:
+                    name = f"fits {gate} {expert} {n} {batch} {'own' if own else 'shared'}"
+                    yield (
+                        name,
+                        lambda a=(gate, expert, n, batch, own), b=beside: fits(bench, *a, known[b]),  # type: ignore[misc]
+                    )
+        if bench.cuda and n == bench.sizes[0]:
+            yield "tests", lambda: tests(bench, max(1.0, end - time.time()))
+
+
+def read(path: Path) -> dict[str, Row]:
+    """Return what is there, by unit; a line that was cut off is left out."""
+    known = {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        with contextlib.suppress(json.JSONDecodeError):
+            row = json.loads(line)
+            known[row.pop("unit")] = row
+    return known
+
+
+def report(rows: dict[str, Row]) -> str:
+    """Put what is there into tables."""
+    top = rows.get("peak", {})
+    lines = [" ".join(f"{name} {value:.4g}" for name, value in top.items() if name != "machine")]
+    lines += ["", "evaluation                             ms mixed  double    loss  Tflop/s  share  differs"]
+    for name, row in rows.items():
+        if name.startswith("evaluation "):
+            share = row["tflops"] / top["float32"] if top else np.nan
+            lines.append(
+                f"{name[11:]:38s} {1e3 * row['mixed']:8.2f} {1e3 * row['double']:7.2f} {1e3 * row['loss_mixed']:7.2f} "
+                f"{row['tflops']:8.3f} {share:6.1%} {row['differs_double']:8.1e}"
+            )
+    lines += [
+        "",
+        "fits                                    a second   ratio  share  steps  most  differs  lower  higher",
+    ]
+    for name, row in rows.items():
+        if name.startswith("core "):
+            lines.append(f"{name[5:] + ', one core':38s} {row['rate']:9.3g}               {row['steps']:6.0f}")
+        elif name.startswith("fits "):
+            share = row["tflops"] / top["float32"] if top else np.nan
+            lines.append(
+                f"{name[5:]:38s} {row['rate']:9.3g} {row['ratio']:7.2f} {share:6.1%} {row['steps']:6.0f} "
+                f"{row['most_steps']:5d} {row['differs']:8.1e} {row['lower']:6d} {row['higher']:7d}"
+            )
+    if "tests" in rows:
+        lines += ["", rows["tests"]["tail"].strip().splitlines()[-1]]
+    return "\n".join(lines)
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=840, help="no unit begins later")
+    parser.add_argument("--n", type=int, nargs="+", default=[10_000, 1000, 100_000], help="samples of a data set")
+    parser.add_argument("--batches", type=int, nargs="+", default=[64, 256], help="fits of a batch on the GPU")
+    parser.add_argument("--device", choices=("cpu", "auto", "cuda"), default="cuda")
+    parser.add_argument("--tiny", action="store_true", help="d = 2, n = 100, two short fits of two models")
+    parser.add_argument("--report", action="store_true", help="print the tables of what is there, and compute nothing")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="file of the results")
+    arguments = parser.parse_args(words)
+    path, end, failed = arguments.output, time.time() + arguments.seconds, 0
+    known = read(path)
+    if not arguments.report:
+        bench = Bench(arguments)
+        with path.open("a") as file:
+            file.write("\n" * bool(known))  # after a line that was cut off
+            for name, unit in units(bench, known, end):
+                if name in known:
+                    continue
+                if time.time() > end:
+                    print(f"out of time before: {name}", flush=True)
+                    break
+                begin = time.time()
+                try:
+                    known[name] = unit()
+                except Exception as error:  # the others are worth having all the same
+                    print(f"{name}: {type(error).__name__}: {error}", flush=True)
+                    failed += 1
+                    bench.free()
+                    continue
+                more = {"machine": origin.here()} if name == "peak" else {}
+                file.write(json.dumps({"unit": name, **known[name], **more}) + "\n")
+                file.flush()
+                print(f"{name}: {time.time() - begin:.1f} s", flush=True)
+    print(report(known))
+    return failed
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        raise SystemExit(main())
