@@ -40,7 +40,7 @@ _sent: dict[str, str] = {}
 _PLAIN = (type(None), type(Ellipsis), type(NotImplemented), bool, int, float, complex, str, bytes)
 _DRAWS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 _PLACES = {"__name__", "__file__", "__qualname__", "__module__", "__doc__", "__dict__", "__weakref__", "_abc_impl"}
-_PLACES |= {"__firstlineno__", "__static_attributes__", "__dataclass_fields__", "__dataclass_params__"}
+_PLACES |= {"__firstlineno__", "__static_attributes__", "__slotnames__", "__dataclass_fields__", "__dataclass_params__"}
 _SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
 _KINDS = 0x4 | 0x8 | 0x20 | 0x80 | 0x200  #: Flags of bytecode: ``*args``, ``**kwargs``, generators, coroutines.
@@ -83,7 +83,11 @@ def get(code: Mapping[str, str]) -> dict[str, Any]:
         content = file.read_bytes()
         if hashlib.sha256(content).hexdigest() != _sent[which]:
             raise StaleError(f"{file} was changed by somebody while the study was running; run it again")
-        values = pickle.loads(content)  # of the very bytes that the process sent which started this one
+        try:
+            values = pickle.loads(content)  # of the very bytes that the process sent which started this one
+        except Exception as error:
+            told = f"{type(error).__name__}: {show(str(error), 200)}"
+            raise InputError(f"{listed(code, 4)} cannot be read in a worker ({told}); put it into a file") from None
         arrived = code_of(values)
         if differing := [name for name in {**code, **arrived} if code.get(name) != arrived.get(name)]:
             raise StaleError(
@@ -158,6 +162,8 @@ class _Walk:
             self.say(np.ascontiguousarray(value).tobytes())
         elif kind is types.CodeType:
             self.code(value, where)
+        elif hasattr(value, "detach"):  # a tensor of PyTorch, whose pickle is another one each time
+            self.put(value.detach().cpu().numpy(), where)
         elif id(value) in self.seen:
             self.say("again", self.seen[id(value)])
         else:
@@ -191,7 +197,7 @@ class _Walk:
         elif type(value) is dict:
             self.say("dict", len(value))
             self.all((part for item in value.items() for part in item), where)
-        elif isinstance(value, types.FunctionType | type | np.ufunc) and (name := _installed(value)):
+        elif name := _installed(value):
             self.say("installed", name)
         elif isinstance(value, types.FunctionType):
             self.say("function")
@@ -245,19 +251,24 @@ class _Walk:
                 "can tell when it changes; use numbers, arrays or functions instead"
             )
         function, arguments, state, *items = (*made, None, None, None)[:5]
+        if isinstance(state, tuple) and len(state) == 2 and isinstance(state[1], dict):  # of a class with slots
+            state = {**(state[0] or {}), **state[1]}
         self.say("object")
         return self.all((function, arguments, state, *(list(part) if part else None for part in items)), where)
 
 
 def _installed(value: Any) -> str:
-    """Return the import path of a function, a class or a ufunc that is installed; empty if it is the user's own."""
+    """Return the import path of a function, a class or a ufunc that is installed; empty of anything else."""
     if isinstance(value, np.ufunc):
         return "" if "(vectorized)" in value.__name__ else f"ufunc {value.__name__}"
-    module, found = getattr(value, "__module__", None) or "", sys.modules.get(value.__module__ or "")
-    for name in value.__qualname__.split("."):
+    module, path = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(path, str):
+        return ""
+    found: Any = sys.modules.get(module)
+    for name in path.split("."):
         found = getattr(found, name, None)
-    spec = own_files.spec(module) if found is value else None
-    return "" if spec is None or own_files.is_own(module) else f"{module}:{value.__qualname__}"
+    known = found is value and own_files.spec(module) is not None and not own_files.is_own(module)
+    return f"{module}:{path}" if known else ""
 
 
 def _own(function: types.FunctionType) -> Iterator[Any]:
