@@ -3,7 +3,7 @@
     python benchmarks/any_gate.py              # about four CPU minutes
     python benchmarks/any_gate.py --n 4000
 
-Both sides get the same functions, data (two data sets, tanh experts, one atom too many) and starts. A *fit* of SciPy's
+Both sides get the same functions, data (two sets, tanh experts, at most one atom too many), starts. A *fit* of SciPy's
 (two-point derivatives, its default tolerances) goes from one start to its end; so does one of ours, and the best of a
 data set is certified with the exact Hessian. In the *race* 128 random starts compete for one data set; SciPy runs all
 of them to the end (measured on 16 of them, times eight), and so does our own descent. *Apart*: by how much the residual

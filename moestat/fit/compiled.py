@@ -55,6 +55,56 @@ def add_products(
 
 
 @compiled
+def add_gradient(
+    kind: int, rows: int, padded: int, room: Any, lines: Any, products: Any, score_features: Any, score_counts: Any,
+    left: Any, right: Any, score_sums: Any, score_offsets: Any,
+) -> None:  # fmt: skip
+    """Add the products that make the gradient."""
+    for i in range(room.shape[1]):
+        slopes(i, kind, rows, padded, room, lines, products)
+    add_slopes(room.shape[1], padded, products, score_features, score_counts, left, right, score_sums, score_offsets)
+
+
+@compiled
+def slopes(i: int, kind: int, rows: int, padded: int, room: Any, lines: Any, products: Any) -> None:
+    """Write df/ds and df/dh of an atom, and their products with the residuals."""
+    f, r, u, v = lines[F], lines[R], lines[U], lines[V]
+    gate, value, one = room[G, i], room[PHI, i], room[TURN, i]
+    if kind == SOFTMAX:
+        for t in range(rows):
+            u[t] = gate[t] * (value[t] - f[t])
+    else:
+        for t in range(rows):
+            u[t] = one[t] * value[t]
+    one = room[SLOPE, i]
+    for t in range(rows):
+        v[t] = gate[t] * one[t]
+    for t in range(rows, padded):
+        u[t] = 0.0
+        v[t] = 0.0
+    row = products[0, i]
+    for t in range(padded):
+        row[t] = u[t] * r[t]
+    row = products[1, i]
+    for t in range(padded):
+        row[t] = v[t] * r[t]
+
+
+@compiled
+def add_slopes(
+    n: int, padded: int, products: Any, score_features: Any, score_counts: Any, left: Any, right: Any, score_sums: Any,
+    score_offsets: Any,
+) -> None:  # fmt: skip
+    """Add the products of what :func:`slopes` wrote with the features of score and expert."""
+    whole = score_features.shape[0]
+    for part in range(2):
+        add_products(
+            products[part], n, score_features, whole, score_counts[part], left, right, score_features, score_sums,
+            score_offsets[part], padded,
+        )  # fmt: skip
+
+
+@compiled
 def add_derivatives(
     kind: int, k: float, rows: int, padded: int, room: Any, lines: Any, products: Any, score_features: Any,
     score_counts: Any, left: Any, right: Any, score_sums: Any, score_offsets: Any, xs: Any, parts: Any, weights: Any,
@@ -65,34 +115,10 @@ def add_derivatives(
     The weights of the moments are those of ``Problem._moments``, with k the factor of the residual's second-order
     term; ``parts`` (8, N, ...) and ``weights`` have the precision of the products.
     """
-    f, r, u, v, n = lines[F], lines[R], lines[U], lines[V], room.shape[1]
-    for i in range(n):
-        gate, value, one = room[G, i], room[PHI, i], room[TURN, i]
-        if kind == SOFTMAX:
-            for t in range(rows):
-                u[t] = gate[t] * (value[t] - f[t])
-        else:
-            for t in range(rows):
-                u[t] = one[t] * value[t]
-        one = room[SLOPE, i]
-        for t in range(rows):
-            v[t] = gate[t] * one[t]
-        for t in range(rows, padded):
-            u[t] = 0.0
-            v[t] = 0.0
-        row = products[0, i]
-        for t in range(padded):
-            row[t] = u[t] * r[t]
-        row = products[1, i]
-        for t in range(padded):
-            row[t] = v[t] * r[t]
+    for i in range(room.shape[1]):
+        slopes(i, kind, rows, padded, room, lines, products)
         split_weights(i, kind, k, padded, room, lines, products, parts)
-    whole = score_features.shape[0]
-    for part in range(2):
-        add_products(
-            products[part], n, score_features, whole, score_counts[part], left, right, score_features, score_sums,
-            score_offsets[part], padded,
-        )  # fmt: skip
+    add_slopes(room.shape[1], padded, products, score_features, score_counts, left, right, score_sums, score_offsets)
     for a in range(xs.shape[0]):
         row, one = xs[a], score_features[1 + a]
         for t in range(padded):

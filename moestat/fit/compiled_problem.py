@@ -129,22 +129,38 @@ class CompiledProblem(Problem):
         """Return loss (M,), gradient (M, p) and Hessian (M, p, p); arguments as of the plain problem."""
         plan, n = self.plan, self.n
         size, atoms, width = theta.shape
-        q, p, share = self.model.gate_size, atoms * width, size // self.batch
+        p, share = atoms * width, size // self.batch
         taus, factors = _each(tau, size), _each(curvature, size)
         loss, gradient, hessian = into or (np.empty(size), np.empty((size, p)), np.empty((size, p, p)))
         for k in _members(wanted, size):
-            plan.score_sums[:] = 0.0
             plan.sums[:] = 0.0
             loss[k] = self._sum(k // share, theta[k], taus[k], factors[k], 2) / n
-            own = gradient[k].reshape(atoms, width)
-            own[:, :q] = plan.score_sums[plan.gate_places] * plan.gate_root / n
-            own[:, q:] = plan.score_sums[plan.eta_places] / n
+            self._write(gradient[k].reshape(atoms, width))
             compiled.assemble(plan.sums / n, plan.place, plan.root, hessian[k])
         return loss, gradient, hessian
 
+    def gradient(self, theta: Array, tau: experts.Smoothing = 0.0) -> tuple[Array, Array]:
+        """Return loss (M,) and gradient (M, N, P) at theta (M, N, P), as :meth:`Model.gradient` does."""
+        size, share = len(theta), len(theta) // self.batch
+        taus, loss, gradient = _each(tau, size), np.empty(size), np.empty(theta.shape)
+        for k in range(size):
+            loss[k] = self._sum(k // share, theta[k], taus[k], 0.0, 1) / self.n
+            self._write(gradient[k])
+        return loss, gradient
+
+    def _write(self, gradient: np.ndarray) -> None:
+        """Write the gradient (N, P) that the plan's sums make."""
+        plan, q = self.plan, self.model.gate_size
+        gradient[:, :q] = plan.score_sums[plan.gate_places] * plan.gate_root / self.n
+        gradient[:, q:] = plan.score_sums[plan.eta_places] / self.n
+
     def _sum(self, data: int, theta: np.ndarray, tau: float, k: float, order: int) -> float:
-        """Return half the sum of squares of a member on a data set; add its gradient and moments to the plan's sums."""
+        """Return half the sum of squares of a member on a data set.
+
+        From order 1 on the plan's sums hold its gradient, and with order 2 its moments are added to them.
+        """
         plan, model = self.plan, self.model
+        plan.score_sums[:] = 0.0
         x, y = self.sets[data]
         q = model.gate_size
         gate = np.zeros((self.n_atoms, plan.counts[0]))
@@ -174,10 +190,13 @@ class CompiledProblem(Problem):
             half += float(forward.residuals(room, lines, y, first, rows, padded))
             if order > 0:
                 scores = (plan.score_features, plan.counts, *terms, plan.score_sums, plan.score_offsets)
+                start = (rows, padded, room, lines, plan.products)
+                if order == 1:
+                    compiled.add_gradient(plan.kind, *start, *scores)
+                    continue
                 parts = (plan.single_xs, plan.parts, plan.weights)
                 moments = (plan.features, plan.stored, plan.moment_counts, plan.spare, plan.sums, plan.offsets)
-                start = (plan.kind, k, rows, padded, room, lines, plan.products)
-                compiled.add_derivatives(*start, *scores, *parts, *moments)
+                compiled.add_derivatives(plan.kind, k, *start, *scores, *parts, *moments)
         return half
 
 

@@ -15,13 +15,12 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
+from moestat.fit import kernel
 from moestat.models.regression import Model
 
 LAUNCHED = 512
 """Rows of a step, over all replicates and starts, below which the processor computes: a GPU would do little but launch
 some fifty kernels a step, half a million in ten epochs of n = 1e5 in batches of 100."""
-KEPT = 2**28
-"""Bytes up to which the features of all samples are kept between full-batch steps, of which they are a quarter."""
 _ROWS = 8192  # samples gathered at a time, rounded to whole minibatches; the numbers do not depend on it
 
 
@@ -83,14 +82,25 @@ def sgd(
         here = (to_numpy(part) for part in (x, y, start))
         return xp.asarray(sgd(model, *here, batch_size=batch_size, order=order, epochs=epochs, step=step))
     rate = step * 2.0  # the model's gradient is that of half the mean square
+    if batch_size == n and isinstance(x, np.ndarray) and kernel.vector_bits():
+        return xp.reshape(_full_batches(model, x, y, theta, epochs, rate), start.shape)
     # overflow is how divergence shows; it is left in the result for the caller to count
-    kept = batch_size == n and x.shape[0] * n * model.atom_size * 8 <= KEPT
-    features = model.features(x[:, None, :, :]) if kept else None
     with np.errstate(over="ignore", invalid="ignore"):
         for part_x, part_y in _minibatches(x, y, batch_size, _orders(order, x.shape[0], n, epochs, batch_size)):
-            _, gradient = model.gradient(theta, part_x[:, None, :, :], part_y[:, None, :], features=features)
+            _, gradient = model.gradient(theta, part_x[:, None, :, :], part_y[:, None, :])
             theta = theta - rate * gradient
     return xp.reshape(theta, start.shape)
+
+
+def _full_batches(model: Model, x: np.ndarray, y: np.ndarray, start: Array, epochs: int, rate: float) -> np.ndarray:
+    """Take steps on all samples, by the compiled code: K starts (R, K, N, P) of each replicate."""
+    from moestat.fit.compiled_problem import CompiledProblem  # needs numba, and half a second to import it
+
+    problem, theta = CompiledProblem(model, start.shape[-2], x, y), start.reshape(-1, *start.shape[-2:])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(epochs):
+            theta = theta - rate * problem.gradient(theta)[1]
+    return theta
 
 
 def _orders(

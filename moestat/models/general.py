@@ -93,11 +93,10 @@ def Model(
     sizes = {"gate_size": gate_size, "expert_size": expert_size}
     for (name, size), function in zip(sizes.items(), (gate, expert), strict=True):
         what = name.removesuffix("_size")
-        article = "an expert" if what == "expert" else "a gate"
         if not callable(function):
             raise InputError(f"{what} is {show(function)}; allowed are a name and a function of x and parameters")
         if not isinstance(size, int) or size < 1:
-            raise InputError(f"{name} is {show(size)}; {article} that is a function needs its number of parameters")
+            raise InputError(f"{name} is {show(size)}; where {what} is a function, it is its number of parameters")
     assert gate_size is not None and expert_size is not None
     return FunctionModel(
         gate, gate_size, expert, expert_size, d, gate_derivative, expert_derivative, blocks or {}, tuple(invariances)
@@ -141,8 +140,7 @@ class FunctionModel:
 
     def __getattr__(self, name: str) -> Any:
         if name in ("a_matrix", "b", "c", "eta", "score"):
-            told = "its losses are those of moestat.losses.general"
-            raise AttributeError(f"a model made of functions has no {name!r}, which many losses need; {told}")
+            raise AttributeError(f"a model made of functions has no {name!r}; its losses are in moestat.losses.general")
         raise AttributeError(f"'FunctionModel' object has no attribute {name!r}")
 
     @property
@@ -178,8 +176,7 @@ class FunctionModel:
 
     def _value(self, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
         parts = []
-        for first in range(0, len(x), 4096):
-            rows = x[first : first + 4096]
+        for rows in (x[first : first + 4096] for first in range(0, len(x), 4096)):
             w = tangents.called(self.gate, "gate", rows, theta[:, : self.gate_size])
             e = tangents.called(self.expert, "expert", rows, theta[:, self.gate_size :])
             parts.append(np.einsum("ni,ni->n", w, e))

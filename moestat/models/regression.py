@@ -129,30 +129,13 @@ class Model:
             return namespace(c).exp(c)
         return gates.gate_values(self.gate, c)
 
-    def features(self, x: Array) -> list[tuple[Array, Array]]:
-        """Return score and expert features of samples (..., n, d), chunk by chunk."""
-        parts = (x[..., rows, :] for rows in row_blocks(x.shape[-2]))
-        return [(gates.score_features(part, self.score), experts.expert_features(part)) for part in parts]
-
-    def gradient(
-        self,
-        theta: Array,
-        x: Array,
-        y: Array,
-        *,
-        tau: Smoothing = 0.0,
-        features: list[tuple[Array, Array]] | None = None,
-    ) -> tuple[Array, Array]:
-        """Return half the mean squared residual (...) and its gradient (..., N, P), without ever holding a Jacobian.
-
-        ``features`` are those of x, kept by who asks for many gradients on the same samples.
-        """
+    def gradient(self, theta: Array, x: Array, y: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array]:
+        """Return half the mean squared residual (...) and its gradient (..., N, P), without ever holding a Jacobian."""
         xp = namespace(theta, x, y)
         n = x.shape[-2]
         loss = grad = None
-        for k, rows in enumerate(row_blocks(n)):
-            own = features[k] if features else None
-            f, (g, *turns), (phi, slope), q, e = self._forward(theta, x[..., rows, :], tau, 1, own)
+        for rows in row_blocks(n):
+            f, (g, *turns), (phi, slope), q, e = self._forward(theta, x[..., rows, :], tau, 1)
             r = f - y[..., rows]
             u = gates.output_slopes(self.gate, g, phi, f, *turns) * r[..., None, :]
             v = g * slope * r[..., None, :]
@@ -187,12 +170,11 @@ class Model:
             member[:, : self.gate_size] += _gauge(member.tobytes(), target, self.atom_size, self.gate_size)
         return xp.reshape(xp.asarray(aligned, dtype=theta.dtype), theta.shape)
 
-    def _forward(
-        self, theta: Array, x: Array, tau: Smoothing, order: int, features: tuple[Array, Array] | None = None
-    ) -> tuple[Any, ...]:
+    def _forward(self, theta: Array, x: Array, tau: Smoothing, order: int) -> tuple[Any, ...]:
         """Return f, gates and phi with their derivatives up to ``order``, score features and expert features."""
         xp = namespace(theta, x)
-        q, e = features or (gates.score_features(x, self.score), experts.expert_features(x))
+        q = gates.score_features(x, self.score)
+        e = experts.expert_features(x)
         g = gates.gate_derivatives(self.gate, theta[..., : self.gate_size] @ q, order)
         h = theta[..., self.gate_size :] @ e
         phi = experts.activation(self.expert, h, tau=tau, power=self.power, order=order)

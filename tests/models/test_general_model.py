@@ -134,8 +134,8 @@ GOOD = {"gate": sigmoids, "expert": tanh, "d": 2, "gate_size": 3, "expert_size":
         ({"gate": in_place}, "the gate raised ValueError for x (5, 2) and parameters (12, 3): assignment destination"),
         ({"gate": 3}, "gate is 3; allowed are a name and a function of x and parameters"),
         ({"expert": None}, "expert is None; allowed are a name and a function of x and parameters"),
-        ({"gate_size": None}, "gate_size is None; a gate that is a function needs its number of parameters"),
-        ({"expert_size": 0}, "expert_size is 0; an expert that is a function needs"),
+        ({"gate_size": None}, "gate_size is None; where gate is a function, it is its number of parameters"),
+        ({"expert_size": 0}, "expert_size is 0; where expert is a function, it is its"),
         ({"d": 0}, "d is 0; allowed are whole numbers from 1"),
         ({"expert": sigmoids}, "column i of an expert's outputs depends on row i of the parameters alone"),
         (
