@@ -25,7 +25,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from moestat import cache, files, own_files
+from moestat import cache, files, own, own_files
 from moestat.errors import InputError, StaleError, UserError
 from moestat.sentences import listed, show
 
@@ -152,6 +152,8 @@ class _Walk:
         kind = type(value)
         if kind in _PLAIN:
             self.say(kind.__name__, repr(value))
+            if kind is str and own.is_path(value):  # a gate, an expert
+                self.file(value)
         elif kind is tuple:
             self.say("tuple", len(value))
             self.all(value, where)
@@ -219,13 +221,20 @@ class _Walk:
 
     def module(self, value: types.ModuleType, where: str) -> None:
         if own_files.is_own(value.__name__):
-            self.say("file", *sorted(own_files.hashes(value.__name__).items()))
+            self.file(f"{value.__name__}:file")
         elif own_files.spec(value.__name__) is not None:
             self.say("module", value.__name__)
         else:
             raise InputError(
                 f"{where} is a module without a file, so nobody can tell when it changes; refer to its parts"
             )
+
+    def file(self, path: str) -> None:
+        """Feed the user's own files behind an import path."""
+        try:
+            self.say("file", own.code(path))
+        except ValueError as error:
+            raise StaleError(str(error)) from None
 
     def object(self, value: Any, where: str) -> None:
         """Feed an object as what makes it again; of one that wraps a function (compiled, cached) that."""

@@ -1,9 +1,11 @@
 """Rate studies: functions of a notebook in several processes, their identity, and losses of fits."""
 
 import functools
+import importlib
 import os
 import pickle
 import re
+import sys
 import textwrap
 import warnings
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 import xarray as xr
 
 import moestat as ms
-from moestat import callables, cli, fit
+from moestat import callables, cli, fit, own_files
 from moestat.errors import InputError, StaleError
 from moestat.runner.run import InterruptedRunError
 from moestat.status import Status
@@ -111,6 +113,23 @@ def test_code_that_only_moved_is_the_same():
 def test_a_change_is_told_by_the_part_that_changed(old, new, part):
     before, after = code_of(CODE), code_of(CODE.replace(old, new))
     assert {name for name in before | after if before.get(name) != after.get(name)} == {part}
+
+
+def test_files_count_that_a_name_or_a_module_stands_for(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+    for power in (2, 3):
+        file = tmp_path / "rate_helper.py"
+        file.write_text(f"def gate(s, order):\n    return (s**{power}, {power} * s, 2 + 0 * s)[: order + 1]\n")
+        importlib.invalidate_caches()
+        module = importlib.reload(sys.modules["rate_helper"]) if power == 3 else importlib.import_module("rate_helper")
+        own_files.remember()
+        found.append([callables.code_of({"it": value}) for value in ("rate_helper:gate", module, module.gate)])
+    assert all(before != after for before, after in zip(*found, strict=True))
+    file.write_text("gate = None\n")
+    with pytest.raises(StaleError, match=r"rate_helper.py was changed after .* restart"):
+        callables.code_of({"it": "rate_helper:gate"})
+    monkeypatch.delitem(sys.modules, "rate_helper")
 
 
 def test_code_means_the_same_when_it_has_travelled():
@@ -330,3 +349,14 @@ def test_the_page_prints_what_its_code_prints(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.split() == shown.split()
     exec(second, names)
     assert "gate" in repr(names["study"])
+
+
+def test_a_truth_may_be_of_another_model(tmp_path):
+    model, other = ms.Model("softmax", d=1), ms.Model("sigmoid", d=1)
+    one = ms.rate_study(model, (other, TRUTH), fitted=1, n=[300], replicates=1, seed=1, search="local", name="pair")
+    same = ms.rate_study(
+        model, lambda x: other.predict(TRUTH, x), fitted=1, n=[300], replicates=1, seed=1, search="local", name="same"
+    )
+    found = [study.run(jobs=1, out=tmp_path, **QUIET).squeeze() for study in (one, same)]
+    for loss in ("voronoi", "rmse", "excess"):
+        assert found[0][loss] == found[1][loss] > 0
