@@ -199,7 +199,12 @@ def _fitted(task: Fitted, settings: Settings) -> Callable[[Stream], dict[str, An
 
 
 def refuse(task: Fitted, fitted: int, box: float) -> None:
-    """Refuse a truth that a fit cannot come to."""
+    """Refuse a truth that is no function of x, or that a fit cannot come to."""
+    x = task.x(np.random.default_rng(0), 5, task.model.d)
+    if np.shape(x) != (5, task.model.d):
+        raise InputError(f"x returned shape {np.shape(x)}; allowed is (n, d) = (5, {task.model.d})")
+    if np.shape(f := task.truth(x)) != (5,):
+        raise InputError(f"the truth returned shape {np.shape(f)} at points {x.shape}; allowed is (n,)")
     if isinstance(task.truth, Mixture) and task.truth.model is task.model:
         most, atoms = np.abs(task.truth.atoms).max(), len(task.truth.atoms)
         if not most <= box:

@@ -322,6 +322,7 @@ def test_a_function_has_a_pseudo_truth(tmp_path):
         ({"subject": ms.Model("sigmoid", d=1), "truth": 4 * TRUTH, "fitted": 2}, "outside the box of 5"),
         ({"subject": ms.Model("sigmoid", d=1), "truth": TRUTH[:, :3], "fitted": 2}, r"allowed is \(N, 4\)"),
         ({"subject": len, "truth": TRUTH}, "belong to a model"),
+        ({"subject": ms.Model("sigmoid", d=1), "truth": np.sin, "fitted": 2}, r"returned shape \(5, 1\).* is \(n,\)"),
     ],
 )
 def test_arguments_that_do_not_fit_are_named(arguments, told):
