@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import dis
+import functools
 import hashlib
 import json
 import pickle
@@ -96,6 +97,12 @@ def get(code: Mapping[str, str]) -> dict[str, Any]:
             )
         _known[which] = values
     return _known[which]
+
+
+def changed(code: Mapping[str, str]) -> list[str]:
+    """Return the parts of a code whose values in this process are others by now: something was written into them."""
+    now = code_of(get(code))
+    return [name for name in code if code[name] != now.get(name)]
 
 
 def send(codes: Iterable[Mapping[str, str]], folder: Path) -> dict[str, str]:
@@ -262,6 +269,11 @@ class _Walk:
         function, arguments, state, *items = (*made, None, None, None)[:5]
         if isinstance(state, tuple) and len(state) == 2 and isinstance(state[1], dict):  # of a class with slots
             state = {**(state[0] or {}), **state[1]}
+        if isinstance(state, dict):  # without what is kept when it is first asked for
+            lazy = {
+                name for name in state if isinstance(getattr(type(value), str(name), None), functools.cached_property)
+            }
+            state = {name: part for name, part in state.items() if name not in lazy}
         self.say("object")
         return self.all((function, arguments, state, *(list(part) if part else None for part in items)), where)
 

@@ -124,6 +124,11 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     for replicate in replicates:
         with warned.each():
             rows.append(one(partial(cell.generator, replicate, n=settings.n)))
+    if changed := callables.changed(settings.code):
+        raise ValueError(
+            f"{listed(changed)} changed while {name} computed, so its numbers may depend on the order of the work; "
+            f"make it inside {name}, or copy it there"
+        )
     for replicate, row in zip(replicates, rows, strict=True):
         if row.keys() != rows[0].keys():
             both = f"{listed(rows[0])} in replicate {replicates[0]} and {listed(row)} in {replicate}"

@@ -219,6 +219,18 @@ def test_replicates_that_warn_are_counted_and_their_numbers_stay(tmp_path):
     assert np.array_equal(silent["loss"], one["loss"])
 
 
+def test_a_function_that_writes_into_what_it_refers_to_is_refused(tmp_path):
+    count = [0]
+
+    def simulate(n, rng):
+        count[0] += 1
+        return float(count[0])
+
+    study = ms.rate_study(simulate, n=[10], replicates=1, seed=1, name="writes")
+    ds = study.run(jobs=1, out=tmp_path, **QUIET)
+    assert "count in simulate changed while simulate computed" in ds["message"].item()
+
+
 FILE = """
 import moestat as ms
 

@@ -91,17 +91,18 @@ def rate_study(
     if not models and (truth is not None or fitted is not None or losses):
         raise InputError("truth, fitted and losses belong to a model; a function has its own")
     shared = {"fitted": fitted, "search": search, "noise": noise, "box": box} if models else {}
-    study = Study(title or f"Rates of {', '.join(named)}", name=name, seed=seed, grid={"n": list(n)}, settings=shared)
+    study = Study(title or f"Rates of {', '.join(named)}", name=name, seed=seed, grid={"n": n}, settings=shared)
     study.tables["experiment"] = "moestat.rate_experiment"
     for arm, one in named.items():
-        values = {arm: one}
+        values = {_name(one): one}
         if one in models:
             task = Fitted(one, _function(truth, one), x, law_of_noise, dict(losses or {}))
             refuse(task, _positive(fitted, "fitted", int), _positive(box, "box", int | float))
             values = {"model": task}
-        code = callables.keep(values)
-        study.arm(arm, code=code)
-    study.preset("quick", replicates=replicates, block=max(1, replicates // 10))
+        study.arm(arm, code=callables.keep(values))
+    study.preset(
+        "quick", replicates=replicates, block=replicates // 10 if isinstance(replicates, int) and replicates > 10 else 1
+    )
     told = [*OWN, *(losses or {})] if models else []
     for loss in dict.fromkeys([*told, *(theory or {})]):
         bound = {"bound": theory[loss]} if theory and loss in theory else {}
