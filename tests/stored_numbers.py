@@ -45,6 +45,8 @@ LEFT_OUT = {
         *("competition_asleep.D", "competition_asleep.*gain", "competition_asleep.*lead", "competition_asleep.matched"),
         *("competition_asleep.least_wins", "competition_asleep.near", "competition_asleep.ruled_out"),
         *("tail_frequency.constant", "tail_frequency.mean_error"),
+        *(f"settled_argmin.{name}" for name in ("L?", "quotient", "rmse", "*_near", "*_tenfold", "*gain", "apart")),
+        *(f"settled_argmin.{name}" for name in ("settled", "same_minimum", "box_hits", "iterations", "status")),
     ),
     "the information matrix is all but singular": ("regression.fisher_L?", "regression.fisher_matched_sum"),
     "it is the rest of a fit that has converged": ("softmax_gaussian.decrement", "softmax_gaussian.gradient"),

@@ -57,6 +57,8 @@ TINY = {
     | {"evaluation_log2": 8, "pseudo_points_log2": 8, "pseudo_polish_log2": 8}
     | {"search_effort": 0.01, "pseudo_search": "starts"},
     "router_smoothness": {"draws": 50},
+    "settled_argmin": {"d": 1, "max_iterations": 6, "evaluations": 1, "pseudo_starts": 1}
+    | {"evaluation_log2": 8, "pseudo_points_log2": 8, "pseudo_polish_log2": 8},
     "softmax_gaussian": {"evaluation_points": 16, "starts": 1, "max_iterations": 20, "search_rounds": 0, "kept": 1},
     "tail_frequency": {"data_sets": 10},
     "task_construction": {"size": "3x2x4", "max_prefixes": 50},

@@ -8,7 +8,7 @@ start near the truth; the paper states neither the batch size nor the radius).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import array_api_compat
 import numpy as np
@@ -82,34 +82,41 @@ def sgd(
         here = (to_numpy(part) for part in (x, y, start))
         return xp.asarray(sgd(model, *here, batch_size=batch_size, order=order, epochs=epochs, step=step))
     rate = step * 2.0  # the model's gradient is that of half the mean square
-    if batch_size == n and isinstance(x, np.ndarray) and kernel.vector_bits():
-        return xp.reshape(_full_batches(model, x, y, theta, epochs, rate), start.shape)
     # overflow is how divergence shows; it is left in the result for the caller to count
     with np.errstate(over="ignore", invalid="ignore"):
+        if batch_size == n:
+            evaluated = on_all_samples(model, theta.shape[-2], x, y)
+            for _ in range(epochs):
+                theta = theta - rate * evaluated(theta)[1]
+            return xp.reshape(theta, start.shape)
         for part_x, part_y in _minibatches(x, y, batch_size, _orders(order, x.shape[0], n, epochs, batch_size)):
             _, gradient = model.gradient(theta, part_x[:, None, :, :], part_y[:, None, :])
             theta = theta - rate * gradient
     return xp.reshape(theta, start.shape)
 
 
-def _full_batches(model: Model, x: np.ndarray, y: np.ndarray, start: Array, epochs: int, rate: float) -> np.ndarray:
-    """Take steps on all samples, by the compiled code: K starts (R, K, N, P) of each replicate."""
+def on_all_samples(model: Model, n_atoms: int, x: Array, y: Array) -> Callable[[Array], tuple[Array, Array]]:
+    """Return the function of theta (R, K, N, P) that gives loss (R, K) and gradient (R, K, N, P) on all samples.
+
+    The loss is half the mean squared residual on x (R, n, d), y (R, n). It is compiled where that is possible.
+    """
+    if not (isinstance(x, np.ndarray) and kernel.vector_bits()):
+        return lambda theta: model.gradient(theta, x[:, None, :, :], y[:, None, :])
     from moestat.fit.compiled_problem import CompiledProblem  # needs numba, and half a second to import it
 
-    problem, theta = CompiledProblem(model, start.shape[-2], x, y), start.reshape(-1, *start.shape[-2:])
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(epochs):
-            theta = theta - rate * problem.gradient(theta)[1]
-    return theta
+    problem = CompiledProblem(model, n_atoms, x, y)
+
+    def evaluated(theta: Array) -> tuple[Array, Array]:
+        loss, gradient = problem.gradient(theta.reshape(-1, *theta.shape[-2:]))
+        return loss.reshape(theta.shape[:2]), gradient.reshape(theta.shape)
+
+    return evaluated
 
 
 def _orders(
     order: Sequence[np.ndarray | np.random.Generator] | None, replicates: int, n: int, epochs: int, batch_size: int
-) -> Iterator[np.ndarray | None]:
-    """Yield the permutations (R, n) of each epoch; None where the order does not matter."""
-    if batch_size == n:
-        yield from [None] * epochs
-        return
+) -> Iterator[np.ndarray]:
+    """Yield the permutations (R, n) of each epoch."""
     if order is None or len(order) != replicates:
         given = "not given" if order is None else f"given for {len(order)}"
         raise ValueError(
@@ -127,9 +134,7 @@ def _orders(
         yield np.stack(rows)
 
 
-def _minibatches(
-    x: Array, y: Array, batch_size: int, orders: Iterator[np.ndarray | None]
-) -> Iterator[tuple[Array, Array]]:
+def _minibatches(x: Array, y: Array, batch_size: int, orders: Iterator[np.ndarray]) -> Iterator[tuple[Array, Array]]:
     """Yield the samples (R, b, d), (R, b) of every step of every epoch."""
     xp = namespace(x, y)
     replicates, n, d = x.shape
@@ -137,9 +142,6 @@ def _minibatches(
     first = n * np.arange(replicates)[:, None]
     block = max(_ROWS // batch_size, 1) * batch_size
     for order in orders:
-        if order is None:
-            yield x, y
-            continue
         for begin in range(0, n, block):
             rows = xp.asarray((order[:, begin : begin + block] + first).reshape(-1))
             size = min(block, n - begin)

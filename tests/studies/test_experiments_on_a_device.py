@@ -9,7 +9,7 @@ from studies.compete_smoe.parts import competition_asleep, competition_gaps
 from studies.compete_smoe.parts import competition_mle as competition
 from studies.demystifying_softmax.parts import softmax_gaussian
 from studies.expert_count.parts import expert_count
-from studies.sigmoid_attention.parts import regression
+from studies.sigmoid_attention.parts import regression, settled_argmin
 
 pytestmark = pytest.mark.gpu
 
@@ -48,6 +48,14 @@ def same(cpu, gpu, *, rtol, atol=0.0, leave=()):
             np.testing.assert_array_equal(one, other, err_msg=key)
         else:
             np.testing.assert_allclose(one, other, rtol=rtol, atol=atol, err_msg=key)
+
+
+def test_the_argmin_by_two_searches(cuda):
+    """Searches part by rounding, and their end points with them; the local fits and the shape of the results do not."""
+    cpu, gpu = both(settled_argmin, cuda, SMALL | {"expert": "linear", "evaluations": 1}, replicates=(0, 1))
+    assert set(gpu.data_vars) == set(cpu.data_vars) and gpu.sizes == cpu.sizes
+    np.testing.assert_allclose(gpu["L3_local"], cpu["L3_local"], rtol=1e-4)
+    assert np.all(np.abs(gpu["gain"] - cpu["gain"]) <= np.log(200))
 
 
 @pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
