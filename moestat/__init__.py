@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from moestat.models.general import Model
     from moestat.report.tables import tidy
     from moestat.study.builder import Study
+    from moestat.study.rates import rate_study
 
 __version__ = "0.1.0"
 FUNCTIONS = {
     "Model": "moestat.models.general",
     "load": "moestat.api",
+    "rate_study": "moestat.study.rates",
     "run": "moestat.api",
     "Study": "moestat.study.builder",
     "tidy": "moestat.report.tables",
@@ -36,6 +38,7 @@ __all__ = [
     "losses",
     "models",
     "own",
+    "rate_study",
     "rates",
     "run",
     "tidy",

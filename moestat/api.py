@@ -29,6 +29,7 @@ def run(
     report: bool = True,
     quiet: bool = False,
     timeout: float | None = None,
+    until: float | None = None,
     **settings: Any,
 ) -> xr.Dataset:
     """Run a study and return its results; what was computed before is kept and used.
@@ -54,6 +55,9 @@ def run(
         Print no progress.
     timeout : float, optional
         Seconds that a replicate may take; then it is ended, with the status ``TIMED_OUT``.
+    until : float, optional
+        Half-width of the intervals of the slopes: replicates are added until it is reached, ten times as many at most
+        (:mod:`moestat.runner.until`); the notes of the results say so.
     **settings
         Settings of every arm, or the values of an axis, that replace the study's: ``n=[100, 200]``.
 
@@ -68,10 +72,11 @@ def run(
         If the study file, the folder or the disk stands in the way; see its subclasses.
     """
     from moestat.runner.request import Request
-    from moestat.runner.run import run as run_request
+    from moestat.runner.run import run as run_once
+    from moestat.runner.until import run_until
     from moestat.study.load import named
 
-    result = run_request(
+    result = (run_once if until is None else run_until)(
         Request(
             study=named(study),
             preset=preset,
@@ -86,6 +91,7 @@ def run(
             report=report,
             quiet=quiet,
             timeout=timeout,
+            until=until,
         ),
         write_report,
     )

@@ -60,6 +60,13 @@ def _part(text: str) -> tuple[int, int]:
     return int(first), int(second)
 
 
+def _half_width(text: str) -> float:
+    name, equals, value = text.partition("=")
+    if name.strip() != "half_width" or not equals:
+        raise ValueError
+    return float(value)
+
+
 def settings(pairs: Sequence[str]) -> dict[str, Any]:
     """Read ``KEY=VALUE``: the value as in a study file, several numbers as a list, or as plain text."""
     found: dict[str, Any] = {}
@@ -123,6 +130,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--backend": {"choices": ("loky", "dask"), "default": "loky", "help": "this machine, or a cluster"},
     "--scheduler": {"default": "", "metavar": "ADDRESS", "help": "of dask: tcp://host:port (default: a cluster here)"},
     "--timeout": {"type": _read(float, "seconds above 0"), "metavar": "SECONDS", "help": "end a slower replicate"},
+    "--until": {
+        "type": _read(_half_width, "half_width=H, e.g. half_width=0.05"),
+        "metavar": "half_width=H",
+        "help": "add replicates until slopes have it",
+    },
     "--part": {
         "type": _read(_part, "I/K with 1 <= I <= K, e.g. 3/20"),
         "metavar": "I/K",
@@ -157,7 +169,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 RUN = {
     "what most users need": "--preset --out --replicates --set --jobs --dry-run --debug",
     "instead of running one study": "--list --all --claims --paper --write",
-    "what is computed, and where": "--seed --block --device --backend --scheduler --timeout --part",
+    "what is computed, and where": "--seed --until --block --device --backend --scheduler --timeout --part",
     "results that are there already": "--fresh --replace-stale --retry-failed",
     "what is said": "--no-report --quiet --verbose",
 }

@@ -29,6 +29,7 @@ def say(text: str) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run a study, or say what a run would do."""
     from moestat.runner.run import run
+    from moestat.runner.until import run_until
 
     request = request_of(arguments)
     if arguments.dry_run:
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
         return _debug(request)
     if not request.quiet:
         _tell_record(request)
-    return _tell(run(request, write_report))
+    return _tell((run if request.until is None else run_until)(request, write_report))
 
 
 def run_all(arguments: argparse.Namespace) -> None:

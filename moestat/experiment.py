@@ -16,6 +16,8 @@ and, where useful,
 ``read_data(settings) -> None``
     reads the user's own data (setting ``file``, ``data`` or ``csv``) once, before the first replicate; raises a
     ``ValueError`` that names file, row and column;
+``carried(settings) -> list[dict]``
+    the code of functions that travel to workers (:mod:`moestat.callables`), of which a study file knows no name;
 ``cautions(settings) -> list[str]``
     what a dry run should warn of, one sentence each;
 ``DEVICES``

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_type_hints
 import numpy as np
 import xarray as xr
 
+from moestat import warned
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.status import Status
 
@@ -43,7 +44,10 @@ def each(
 
         def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
             settings: Any = first.model_validate(dict(cell.settings))
-            rows = [one(settings, functools.partial(cell.generator, replicate)) for replicate in replicates]
+            rows = []
+            for replicate in replicates:
+                with warned.each():
+                    rows.append(one(settings, functools.partial(cell.generator, replicate)))
             labels = coords(settings) if callable(coords) else coords
             count = iterations(settings) if callable(iterations) else iterations
             ds = assemble(replicates, rows, dims=dims, coords=labels, attrs=attrs, finished=finished, iterations=count)

@@ -114,6 +114,7 @@ def _of_labelled(
         if over not in array.coords:
             raise InputError(f"the dimension {over!r} has no coordinate, so its sizes are unknown")
         array = array if replicate in array.dims else array.expand_dims({replicate: 1})
+        array = array.isel({dim: 0 for dim in array.dims if dim not in (over, replicate) and array.sizes[dim] == 1})
         rest = [dim for dim in array.dims if dim not in (over, replicate)]
         sizes = np.asarray(as_float64(array[over].values, over))
         flat = array.transpose(*rest, over, replicate).values.reshape(-1, sizes.size, array.sizes[replicate])

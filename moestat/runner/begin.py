@@ -6,9 +6,10 @@ import importlib.util
 import json
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
-from moestat import arrays, extras, own_files
+from moestat import arrays, callables, extras, own_files
 from moestat.errors import InputError, StaleError
 from moestat.experiment import Cell, code_version
 from moestat.runner import experiments, worker
@@ -27,7 +28,9 @@ def context_of(plan: Plan) -> worker.Context:
     cache = os.environ.get("MOESTAT_CACHE") or str((plan.request.out / "cache").resolve())
     search_path = tuple(experiments.search_path(plan.study_file))
     device, code = resolve_device(plan.request.device, plan), version_of(plan)
-    return worker.Context(plan.module_name, search_path, str(plan.root.resolve()), cache, device, code)
+    carried: Callable[..., list[dict[str, str]]] = getattr(plan.experiment, "carried", lambda settings: [])
+    sent = callables.send((one for p in plan.cells for one in carried(p.cell.settings)), Path(cache))
+    return worker.Context(plan.module_name, search_path, str(plan.root.resolve()), cache, device, code, sent)
 
 
 def version_of(plan: Plan) -> dict[str, str]:

@@ -136,7 +136,7 @@ def make(study_file: StudyFile, preset_name: str = "quick", request: Request | N
     study, where = study_file.study, study_file.shown
     load.need_preset(study_file, preset_name)
     preset = study.presets[preset_name]
-    replicates = preset.replicates if request.replicates is None else request.replicates
+    replicates = request.extended or request.replicates or preset.replicates
     axes = _axes(study.grid | preset.grid, request.settings)
     arms = tuple(arm for arm in study.arms if presets.runs(study, preset_name, arm))
     _refuse_settings_of_arms(where, arms, request.settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from collections.abc import Mapping
@@ -49,6 +50,8 @@ class Request:
     quiet: bool = False
     verbose: bool = False
     timeout: float | None = None
+    until: float | None = None
+    extended: int | None = None  #: The replicates that :mod:`moestat.runner.until` came to.
 
     def __post_init__(self) -> None:
         for name, (least, most) in LIMITS.items():
@@ -60,6 +63,8 @@ class Request:
         timeout = self.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0.0 < timeout < 1e9):
             raise InputError(f"--timeout is {show(timeout)}; allowed are seconds above 0")
+        if self.until is not None and not (isinstance(self.until, int | float) and 0.0 < self.until < math.inf):
+            raise InputError(f"--until is half_width={show(self.until)}; allowed are half-widths above 0")
 
     def folder(self, study_name: str) -> Path:
         """Return the folder of the results of a run; ``study_name`` is that of the study's file."""
@@ -74,6 +79,7 @@ class Request:
     def recorded(self) -> dict[str, Any]:
         """What changes the plan; kept in the manifest, so that ``status`` and ``collect`` need not be told again."""
         plan = {name: getattr(self, name) for name in ("replicates", "seed", "block")}
+        plan["replicates"] = self.extended or self.replicates
         return plan | {"settings": dict(self.settings)}
 
     @property
@@ -96,5 +102,7 @@ class Request:
                 words += ["--part", f"{self.part[0]}/{self.part[1]}"]
             if self.timeout is not None:
                 words += ["--timeout", f"{self.timeout:g}"]
+            if self.until is not None:
+                words += ["--until", f"half_width={self.until:g}"]
             words += ["--retry-failed"] * self.retry_failed + ["--no-report"] * (not self.report)
         return shlex.join(words)

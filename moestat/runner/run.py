@@ -49,8 +49,12 @@ Reporter = Callable[[Result, Mapping[str, Any]], Any]
 """Writes the report of a result with its provenance, and returns what prints it."""
 
 
-def run(request: Request, report: Reporter | None = None) -> Result:
-    """Compute what is missing of a study, collect it and let ``report`` report.
+Notes = Callable[[xr.Dataset], list[str]]
+"""Returns what is to be said about collected results."""
+
+
+def run(request: Request, report: Reporter | None = None, told: Notes = lambda dataset: []) -> Result:
+    """Compute what is missing of a study, collect it and let ``report`` report, with what is ``told`` among the notes.
 
     Raises InputError or StaleError or UserError if the study file or the request is wrong, the folder holds stale
     results, or the disk or the lock stands in the way. What was computed is kept in every case.
@@ -67,7 +71,7 @@ def run(request: Request, report: Reporter | None = None) -> Result:
         plan.root.mkdir(parents=True, exist_ok=True)
         with lock.held(plan.root, request.part_name):
             files.clean(plan.root)
-            return _Run(plan, context).result(report)
+            return _Run(plan, context).result(report, told)
     except OSError as error:
         raise files.disk_problem(error, plan.root) from None
 
@@ -83,7 +87,7 @@ class _Run:
         self.scan = store.Scan(plan, plan.root, context.code)
         self.progress = self._progress([])
 
-    def result(self, report: Reporter | None) -> Result:
+    def result(self, report: Reporter | None, told: Notes) -> Result:
         self._look()
         if seal.read(self.root) is None or not self.scan.usable:  # the rules as they are before there are numbers
             seal.write(self.root, seal.make(self.plan.study_file.study, self.plan.preset_name))
@@ -113,7 +117,9 @@ class _Run:
             again = self.request.command("collect")
             self.progress.say(f"{self.request.part_name} is finished, {rest}; collect with: {again}")
         else:
-            finish(result, self.scan, report)
+            finish(result, self.scan, report, told)
+            for line in self.scan.warnings():
+                self.progress.say(line)
         return result
 
     def _note(self, text: str) -> None:
@@ -196,7 +202,7 @@ class _Run:
         self.progress.add(len(outcome.replicates), failed, self._work(outcome.digest, len(outcome.replicates)))
 
 
-def finish(result: Result, scan: store.Scan, report: Reporter | None = None) -> None:
+def finish(result: Result, scan: store.Scan, report: Reporter | None = None, told: Notes = lambda dataset: []) -> None:
     """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
     plan = result.plan
     if plan.study_file.study.reads:
@@ -204,8 +210,9 @@ def finish(result: Result, scan: store.Scan, report: Reporter | None = None) -> 
         result.tally = needs.tally(dataset)
     else:
         dataset, remarks = collect.collect(scan)
-        result.notes.extend([*remarks, *origin.remarks(scan.used)])
+        result.notes.extend([*remarks, *origin.remarks(scan.used), *scan.warnings()])
         dataset = labels.attach(dataset, plan.module_name, plan.cells)
+        result.notes.extend(told(dataset))
     provenance = _provenance(result, scan)
     dataset.attrs = {k: "\n".join(value) if isinstance(value, list) else value for k, value in provenance.items()}
     extra: dict[str, Any] = {"results_sha256": results.write(scan.root, dataset), "tally": result.tally}

@@ -20,6 +20,7 @@ from moestat import files, versions
 from moestat.errors import StaleError, UserError
 from moestat.runner import shard
 from moestat.runner.plan import Plan, slot_text
+from moestat.sentences import listed, show
 from moestat.status import Status
 
 FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED, Status.TIMED_OUT)
@@ -77,6 +78,21 @@ class Scan:
     def used(self) -> list[Entry]:
         """All usable shards."""
         return list(itertools.chain(*self.usable.values()))
+
+    def warnings(self) -> list[str]:
+        """Say how many replicates warned of what, and in which cells, a sentence for each text of a warning."""
+        counts: dict[str, Counter[str]] = {}
+        for digest, (planned, *_) in self.plan.by_digest.items():
+            for entry in self.usable.get(digest, []):
+                warned = entry.provenance.get("warned")
+                for text, count in warned.items() if isinstance(warned, dict) else ():
+                    if type(count) is int:  # these are files that somebody may have made
+                        counts.setdefault(show(text, 300)[1:-1], Counter())[planned.cell.label] += count
+        return [
+            f"{cells.total()} of {self.plan.total} replicates warned: {text} "
+            f"({listed([f'{cell}: {count}' for cell, count in cells.items()], 4)})"
+            for text, cells in counts.items()
+        ]
 
     def reasons(self) -> dict[str, int]:
         """Return each way in which stale shards differ, with the number of their replicates, most of them first."""
@@ -142,6 +158,9 @@ def cell_changes(old: str, new: str) -> list[str]:
     before, after = json.loads(old), json.loads(new)
     changes = [] if before["seed"] == after["seed"] else [f"seed {before['seed']!r} -> {after['seed']!r}"]
     before, after = before["settings"], after["settings"]
+    for tables in (before, after):  # of parts, each by itself
+        for key in [key for key, value in tables.items() if isinstance(value, dict)]:
+            tables |= {f"{key}: {part}": value for part, value in tables.pop(key).items()}
     for key in sorted(before.keys() | after.keys()):
         was, now = (repr(settings.get(key, "not there")) for settings in (before, after))
         if was != now:

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from moestat import versions
+from moestat import callables, versions, warned
 from moestat.errors import StaleError
 from moestat.experiment import Cell, code_version
 from moestat.runner import contract, experiments, origin, shard
@@ -41,6 +41,7 @@ class Context:
     cache: str
     device: str
     code: Mapping[str, str]
+    sent: Mapping[str, str] = field(default_factory=dict)  #: What :func:`moestat.callables.send` returned.
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,14 @@ def compute(task: Task) -> Outcome:
     waiting = [task.replicates]
     while waiting:
         piece, started = waiting.pop(), time.perf_counter()
-        variables, problem = attempt(module, task.cell, piece, task.context.device)
+        with warned.counted(len(piece)) as warnings:
+            variables, problem = attempt(module, task.cell, piece, task.context.device)
         if problem and (half := len(piece) // 2):
             waiting += [piece[half:], piece[:half]]
             continue
         if problem:
             variables = contract.failed(piece, Status.RAISED, problem)
-        _store(task, piece, variables, time.perf_counter() - started)
+        _store(task, piece, variables, time.perf_counter() - started, warnings)
         status |= zip(piece, variables["status"].values.tolist(), strict=True)
         if "message" in variables:
             told = zip(piece, variables["message"].values, strict=True)
@@ -137,9 +139,12 @@ def attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> 
     return {}, problem
 
 
-def _store(task: Task, replicates: Sequence[int], variables: Any, seconds: float) -> None:
+def _store(
+    task: Task, replicates: Sequence[int], variables: Any, seconds: float, warnings: Mapping[str, int] | None = None
+) -> None:
     context = task.context
     made = {"created": time.time(), "seconds": seconds, "device": context.device, "pid": os.getpid(), **origin.here()}
+    made |= {"warned": dict(warnings)} if warnings else {}
     content = shard.encode(task.cell, replicates, variables, context.code, made)
     shard.write(Path(context.root), task.cell.digest, content, replicates, context.code)
 
@@ -153,6 +158,7 @@ def enter_process(context: Context) -> ModuleType:
     Raises StaleError if the code of this process is not the one that the run began with.
     """
     os.environ["MOESTAT_CACHE"] = context.cache
+    callables.expect(context.sent)
     experiments.extend_path(context.search_path)
     module = experiments.load(context.module_name, context.module_name)
     if changes := versions.changes(context.code, _code_of(context.module_name)):

@@ -6,12 +6,15 @@ are the keys that are allowed here. Every call keeps its file and line, so that 
 
 from __future__ import annotations
 
+import html
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat.errors import InputError
+from moestat.sentences import counted, listed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -110,6 +113,30 @@ class Study:
 
         return load(self, preset, out=out)
 
+    def __repr__(self) -> str:
+        tables, name = self.tables, self.name or self.file.stem
+        grid = [
+            f"{axis} = {listed(values if isinstance(values, list) else [values], 12)}"
+            for axis, values in tables.get("grid", {}).items()
+        ]
+        presets = [f"{preset} ({keys.get('replicates')} replicates)" for preset, keys in tables["presets"].items()]
+        lines = [
+            f"Study {name!r}: {tables['title']}",
+            f"arms: {listed([arm['name'] for arm in tables['arms']], 12)}",
+            f"grid: {'; '.join(grid) or 'one point'}",
+            f"presets: {', '.join(presets) or 'none yet'}",
+        ]
+        if quick := tables["presets"].get("quick"):
+            sizes = (len(values) for values in (tables.get("grid", {}) | quick.get("grid", {})).values())
+            cells = counted(math.prod(sizes, start=len(tables["arms"])), "cell")
+            size = f"{cells} x {counted(quick.get('replicates', 1), 'replicate')}"
+            lines.append(f"run() computes quick: {size}, into outputs/{name}/quick; what is there is used")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the same as a notebook shows it."""
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
     @property
     def file(self) -> Path:
         """The file that made it; of a notebook's study, one of its name in the current folder, which is not there."""
@@ -123,9 +150,9 @@ class Study:
 
 
 def _caller() -> tuple[str, int]:
-    """Return file and line of the call from outside this module."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+    """Return file and line of the call from outside this room."""
+    frame, room = sys._getframe(1), str(Path(__file__).parent)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(room):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 
