@@ -13,7 +13,7 @@ DERIVATION = [
     "f is linear in W, and a sample enters it by one vector, the sum of its weighted tokens, of norm at most R.",
     "|l'(z)| = 1 / (1 + e^z) <= log(1 + e^(-z)) = l(z), so a step moves any expert by at most eta R L_t; "
     "with expected gradients, as in the proof, by eta R E[L_t].",
-    "If L_t <= C q^(t - T2), q < 1, then sum L_t < S = C / (1 - q), and |W_t| stays below B = max |W_T2| + eta R S.",
+    "If sum L_t = S is finite, as for L_t <= C q^t, q < 1, or C t^(-a), a > 1, then |W_t| <= B = max |W_T2| + eta R S.",
     "Then every margin is at most R B, whatever the routing, and L_t >= log(1 + e^(-R B)) > 0: a contradiction.",
     "With routing held L is convex in W: L_{t+1} >= L_t - eta R^2 L_t^2, so that 1/L_t grows by eta R^2 at most, up to "
     "a factor that tends to 1, and eps takes 1/(eta R^2 eps) steps.",
@@ -56,8 +56,8 @@ arguments = [
     Argument(
         id="benefit-rate",
         item="Section 5.2",
-        says="With the same steps no routing is faster than 1/t, the rate of the transformer that the text compares it "
-        "with: the benefit in steps is not there.",
+        says="With the same steps the loss cannot fall like t^(-a), a > 1, whatever the routing: the rate 1/t of the "
+        "transformer that the text compares it with is not beaten.",
         verdict="disproved",
         premises=[
             Premise(
