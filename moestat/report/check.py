@@ -50,7 +50,7 @@ def _told(
     yield "kind", _kind(part, row, studies), 1
     if row:
         expected = f", predicted {number(row['predicted'])}" if row["predicted"] != "" else ""
-        yield "number", f"{views.estimated(row)}{expected} ({row['claim']}: {row['wording']}). {row['statement']}", 2
+        yield "number", f"{views.estimated(row)}{expected}: {row['wording']} ({row['claim']}). {row['statement']}", 2
     counts = count_written(part.rows)
     if judged := sum(counts.values()):
         rest = ", ".join(f"{counts[when]} {when}" for when in ("edited", "added") if counts[when])
