@@ -94,8 +94,12 @@ def test_commands_name_options_and_studies_that_exist(page):
                 assert words[-1:] == ["--help"], (line, problem)
                 continue
             verb = arguments.verb
+            if verb == "check":
+                assert lookup.item(" ".join(arguments.item)), line
             named = arguments.claim if verb == "claim" else getattr(arguments, "study", None)
             if named in (None, "NAME", "ID") or ".py" in named:
+                continue
+            if verb == "claim" and lookup.argument(named):
                 continue
             if verb == "claim" or verb == "run" and arguments.claims:
                 assert lookup.chosen(named, known), line
