@@ -1,0 +1,28 @@
+"""
+A cosine gate
+=============
+
+The gate compares the direction of x with a direction of each atom, whose length changes nothing.
+"""
+
+import numpy as np
+
+import moestat as ms
+
+
+def gate(x, p):  # p (N, 3): a direction and a bias of each atom
+    cosine = x @ p[:, :2].T / np.linalg.norm(x, axis=1, keepdims=True) / np.linalg.norm(p[:, :2], axis=1)
+    weight = np.exp(4 * cosine + p[:, 2])
+    return weight / weight.sum(axis=1, keepdims=True)
+
+
+def unit(atoms):  # what losses compare: directions of length one
+    return np.hstack([atoms[:, :2] / np.linalg.norm(atoms[:, :2], axis=1, keepdims=True), atoms[:, 2:]])
+
+
+model = ms.Model(gate, "linear", d=2, gate_size=3, invariances=[unit])
+truth = np.array([[1, 0, 0, 2, 0, 0], [0, 1, 0.5, -1, 1, 0.5]])  # a row for each atom: the gate's, then the expert's
+study = ms.rate_study(model, truth, fitted=2, n=[100, 200, 500, 1000], replicates=8, noise=0.03, seed=1, name="cosine")
+table = ms.rates.table(study.run(report=False, quiet=True)[["voronoi", "rmse"]], theory=-0.5)
+print(table)
+table.plot("cosine_gate.png")
