@@ -85,7 +85,7 @@ def sgd(
     # overflow is how divergence shows; it is left in the result for the caller to count
     with np.errstate(over="ignore", invalid="ignore"):
         if batch_size == n:
-            evaluated = on_all_samples(model, theta.shape[-2], x, y)
+            evaluated = _on_all_samples(model, theta.shape[-2], x, y)
             for _ in range(epochs):
                 theta = theta - rate * evaluated(theta)[1]
             return xp.reshape(theta, start.shape)
@@ -95,7 +95,7 @@ def sgd(
     return xp.reshape(theta, start.shape)
 
 
-def on_all_samples(model: Model, n_atoms: int, x: Array, y: Array) -> Callable[[Array], tuple[Array, Array]]:
+def _on_all_samples(model: Model, n_atoms: int, x: Array, y: Array) -> Callable[[Array], tuple[Array, Array]]:
     """Return the function of theta (R, K, N, P) that gives loss (R, K) and gradient (R, K, N, P) on all samples.
 
     The loss is half the mean squared residual on x (R, n, d), y (R, n). It is compiled where that is possible.

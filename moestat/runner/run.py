@@ -158,8 +158,6 @@ class _Run:
             missing = [r for r in replicates if r not in done[planned.digest]]
             if missing and number % parts == part - 1:
                 tasks.append(worker.Task(self.context, planned.cell, missing))
-        if self.request.backend != "dask":  # one of the smallest first: from it follows how long the rest may take
-            tasks = tasks[-1:] + tasks[:-1]
         return tasks
 
     def _compute(self, tasks: list[worker.Task]) -> None:
