@@ -27,4 +27,3 @@ def test_an_example_prints_its_table_and_saves_its_picture(example, tmp_path, mo
     (picture,) = tmp_path.glob("*.png")
     assert picture.stem == example.stem
     assert matplotlib.image.imread(picture)[..., :3].std() > 0.01  # not blank
-

@@ -2,7 +2,8 @@
 A cosine gate
 =============
 
-The gate compares the direction of x with a direction of each atom, whose length changes nothing.
+The gate compares the direction of x with a direction of each atom, whose length changes nothing. Two atoms have two
+pairs of directions, (a, b) and (-b, -a), with the same difference and so the same weights: losses take one of them.
 """
 
 import numpy as np
@@ -16,13 +17,17 @@ def gate(x, p):  # p (N, 3): a direction and a bias of each atom
     return weight / weight.sum(axis=1, keepdims=True)
 
 
-def unit(atoms):  # what losses compare: directions of length one
-    return np.hstack([atoms[:, :2] / np.linalg.norm(atoms[:, :2], axis=1, keepdims=True), atoms[:, 2:]])
+def standard(atoms):  # what losses compare: directions of length one, of two atoms (a, b) and not (-b, -a)
+    unit = atoms[:, :2] / np.linalg.norm(atoms[:, :2], axis=1, keepdims=True)
+    unit = -unit[::-1] if len(unit) == 2 and unit.sum() < 0 else unit
+    return np.hstack([unit, atoms[:, 2:]])
 
 
-model = ms.Model(gate, "linear", d=2, gate_size=3, invariances=[unit])
+model = ms.Model(gate, "linear", d=2, gate_size=3, invariances=[standard])
 truth = np.array([[1, 0, 0, 2, 0, 0], [0, 1, 0.5, -1, 1, 0.5]])  # a row for each atom: the gate's, then the expert's
-study = ms.rate_study(model, truth, fitted=2, n=[100, 200, 500, 1000], replicates=8, noise=0.03, seed=1, name="cosine")
+study = ms.rate_study(
+    model, truth, fitted=2, n=[100, 300, 1000, 3000], replicates=8, noise=0.01, seed=1, search="local", name="cosine"
+)
 table = ms.rates.table(study.run(report=False, quiet=True)[["voronoi", "rmse"]], theory=-0.5)
 print(table)
 table.plot("cosine_gate.png")

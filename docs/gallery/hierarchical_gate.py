@@ -20,7 +20,7 @@ def gate(x, p):  # p (N, 2): slope and bias of each node's score; the last node 
 model = ms.Model(gate, "linear", d=1, gate_size=2)
 truth = np.array([[4.0, -2.0, 2.0, 1.0], [-4.0, -2.0, 2.0, 0.0], [0.0, 0.0, -1.0, 0.0]])
 study = ms.rate_study(
-    model, truth, fitted=3, n=[100, 200, 500, 1000], replicates=10, seed=1, search="local", name="hierarchical"
+    model, truth, fitted=3, n=[50, 100, 200, 500], replicates=8, noise=0.03, seed=1, search="local", name="hierarchical"
 )
 table = ms.rates.table(study.run(report=False, quiet=True), loss="rmse", theory=-0.5)
 print(table)

@@ -22,7 +22,15 @@ def wide(rng, n, d):  # on [-1, 1] the scores are nearly straight, and slopes of
 model = ms.Model(gate, "linear", d=1, gate_size=2)
 truth = np.array([[2.0, -1.0, 1.0, -1.0], [-1.5, -1.0, -1.0, 0.5]])
 study = ms.rate_study(
-    model, truth, fitted=2, n=[100, 200, 500, 1000], replicates=10, seed=1, search="local", noise=0.01, x=wide, name="normalised_sigmoid"
+    model,
+    truth,
+    fitted=2,
+    n=[50, 100, 200, 500],
+    replicates=8,
+    noise=0.01,
+    seed=1,
+    x=wide,
+    name="normalised_sigmoid",
 )
 table = ms.rates.table(study.run(report=False, quiet=True)[["voronoi", "rmse"]], theory=-0.5)
 print(table)

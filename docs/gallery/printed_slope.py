@@ -11,7 +11,11 @@ from pathlib import Path
 import moestat as ms
 
 starts = {"printed": "a copy", "split": "split off", "wide": "split off, radius 0.1"}
-ds = ms.load("sigmoid_vs_softmax", out=Path(ms.__file__).parents[1] / "outputs")["L3"].sel(arm=[f"softmax-relu-{start}" for start in starts]).assign_coords(arm=list(starts.values()))
+ds = (
+    ms.load("sigmoid_vs_softmax", out=Path(ms.__file__).parents[1] / "outputs")["L3"]
+    .sel(arm=[f"softmax-relu-{start}" for start in starts])
+    .assign_coords(arm=list(starts.values()))
+)
 table = ms.rates.table(ds, theory={"a copy": -0.24})
 print(table)
 table.plot("printed_slope.png")

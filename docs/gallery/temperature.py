@@ -22,7 +22,15 @@ def softmax(temperature):
 truth = np.array([[1.0, 0.0, 2.0, 1.0], [-1.0, 0.0, -2.0, 1.0]])
 arms = {"temperature-1": softmax(1.0), "temperature-0.2": softmax(0.2)}
 study = ms.rate_study(
-    arms=arms, truth=truth, fitted=2, n=[100, 200, 500, 1000], replicates=10, seed=1, search="local", name="temperature"
+    arms=arms,
+    truth=truth,
+    fitted=2,
+    n=[50, 100, 200, 500],
+    replicates=8,
+    noise=0.01,
+    seed=1,
+    search="local",
+    name="temperature",
 )
 table = ms.rates.table(study.run(report=False, quiet=True), loss="voronoi", theory=-0.5)
 print(table)

@@ -19,7 +19,7 @@ def gate(x, p, k=2):
 
 model = ms.Model(gate, "linear", d=1, gate_size=2)
 truth = np.array([[3.0, -1.0, 1.0, 1.0], [-3.0, -1.0, -1.0, 1.0], [0.0, 0.5, 0.0, -1.0]])
-study = ms.rate_study(model, truth, fitted=3, n=[100, 200, 500, 1000], replicates=10, seed=1, name="top_k")
+study = ms.rate_study(model, truth, fitted=3, n=[50, 100, 200, 500], replicates=4, seed=1, name="top_k")
 table = ms.rates.table(study.run(report=False, quiet=True)[["voronoi", "rmse"]], theory=-0.5)
 print(table)
 table.plot("top_k.png")
