@@ -69,7 +69,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "default_thumb_file": str(HERE / "images" / "gates.png"),
 }
-exclude_patterns.append("examples/*.ipynb")  # they are made for download, beside a page of the same name
+exclude_patterns += ["gallery", "examples/*.ipynb"]  # pages are made of the scripts, and notebooks of the same names
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3

@@ -10,7 +10,7 @@ import moestat as ms
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[1] / "docs" / "gallery").glob("*.py"))
 NEEDS = {"neural_expert": "torch"}
-TINY = {"n": [30, 60, 120, 300], "replicates": 3}
+TINY = {"n": [20, 40, 80, 200], "replicates": 3, "search": "local"}
 rate_study, run = ms.rate_study, ms.Study.run
 
 

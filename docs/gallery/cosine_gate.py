@@ -31,3 +31,7 @@ study = ms.rate_study(
 table = ms.rates.table(study.run(report=False, quiet=True)[["voronoi", "rmse"]], theory=-0.5)
 print(table)
 table.plot("cosine_gate.png")
+
+# %%
+# Both intervals hold the slope -1/2: directions, biases and experts, and the function, are learned at the rate of the
+# theory.

@@ -25,7 +25,7 @@ study = ms.rate_study(
     arms=arms,
     truth=truth,
     fitted=2,
-    n=[50, 100, 200, 500],
+    n=[100, 300, 1000, 3000],
     replicates=8,
     noise=0.01,
     seed=1,
@@ -35,3 +35,6 @@ study = ms.rate_study(
 table = ms.rates.table(study.run(report=False, quiet=True), loss="voronoi", theory=-0.5)
 print(table)
 table.plot("temperature.png")
+
+# %%
+# Both intervals hold the slope -1/2: the temperature does not change the rate here.
