@@ -32,3 +32,6 @@ study = ms.rate_study(arms=arms, n=[100, 200, 500, 1000], replicates=8, seed=1, 
 table = ms.rates.table(study.run(report=False, quiet=True), theory=-0.5)
 print(table)
 table.plot("polynomial_experts.png")
+
+# %%
+# Both intervals hold the slope -1/2; eight replicates call the first line bent, so that more sizes are needed to trust it.
