@@ -41,7 +41,7 @@ def errors(n, rng):  # fits start at the truth: what the nearest minimum has, wi
 
 
 study = ms.rate_study(errors, n=[100, 200, 500, 1000], replicates=10, seed=1, name="neural_expert")
-table = ms.rates.table(study.run(report=False, quiet=True), theory=-0.5)
+table = ms.rates.table(study.run(jobs=1, report=False, quiet=True), theory=-0.5)
 print(table)
 table.plot("neural_expert.png")
 

@@ -15,10 +15,10 @@ def median(n, rng):
 
 
 study = ms.rate_study(median, n=[100, 300, 1000, 3000, 10_000], replicates=10, seed=1, name="median")
-pilot = ms.rates.table(study.run(report=False, quiet=True), theory=-0.5)
+pilot = ms.rates.table(study.run(jobs=1, report=False, quiet=True), theory=-0.5)
 plan = ms.rates.plan(pilot, half_width=0.1)
 print(plan)
-table = ms.rates.table(study.run(replicates=int(plan["needed"].iloc[0]), report=False, quiet=True), theory=-0.5)
+table = ms.rates.table(study.run(replicates=int(plan["needed"].iloc[0]), jobs=1, report=False, quiet=True), theory=-0.5)
 print(table)
 table.plot("plan.png")
 

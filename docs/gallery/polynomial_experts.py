@@ -29,9 +29,9 @@ def errors(power):
 
 arms = {f"power-{power}": errors(power) for power in (1, 2)}
 study = ms.rate_study(arms=arms, n=[100, 200, 500, 1000], replicates=8, seed=1, name="polynomial_experts")
-table = ms.rates.table(study.run(report=False, quiet=True), theory=-0.5)
+table = ms.rates.table(study.run(jobs=1, report=False, quiet=True), theory=-0.5)
 print(table)
 table.plot("polynomial_experts.png")
 
 # %%
-# Both intervals hold the slope -1/2; eight replicates call the first line bent, so that more sizes are needed to trust it.
+# Both intervals hold the slope -1/2; the first line is called bent, so that more sizes are needed to trust it.

@@ -32,7 +32,7 @@ study = ms.rate_study(
     search="local",
     name="temperature",
 )
-table = ms.rates.table(study.run(report=False, quiet=True), loss="voronoi", theory=-0.5)
+table = ms.rates.table(study.run(jobs=1, report=False, quiet=True), loss="voronoi", theory=-0.5)
 print(table)
 table.plot("temperature.png")
 
