@@ -62,6 +62,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "image_scrapers": ("gallery_pictures.saved",),
     "reset_modules": (),
+    "capture_repr": (),
     "min_reported_time": 1e9,
     "show_memory": False,
     "write_computation_times": False,
