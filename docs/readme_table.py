@@ -7,8 +7,8 @@ python docs/readme_table.py --write    # put it into README.md
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 from moestat.claims.wording import written
@@ -25,8 +25,8 @@ ROWS = {
     "sigmoid gate, linear experts": ("quick", "printed-sigmoid-linear"),
     "least squares, linear experts, sigmoid minus softmax (local fits, six truths)": ("truths", "faster-linear-ls"),
 }
-DOUBTED = "bound-relu"
-"""The claim that the README looks up."""
+DOUBTED = "SA Fig. 1"
+"""What the README asks about."""
 MARKS = {"sealed": "", "edited": "†", "added": "‡"}
 NOTES = {
     "edited": "the rule was changed after the run: `moestat claim {}`",
@@ -55,11 +55,10 @@ def table() -> str:
 
 
 def card() -> str:
-    """Return what ``moestat claim`` prints of the doubted claim: statement, verdict and reason."""
-    row = kept("quick", DOUBTED)
-    said = {"statement": row["statement"], "verdict": row["wording"], "why": row["why"]}
-    lines = [textwrap.fill(f"{key:12}{text}", 80, subsequent_indent=" " * 12) for key, text in said.items()]
-    return "\n".join(["```text", *lines, "```", ""])
+    """Return what ``moestat check`` says of the doubted figure."""
+    words = [sys.executable, "-m", "moestat.study", "check", DOUBTED]
+    said = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return f"```text\n{said.rstrip()}\n```\n"
 
 
 def filled(page: str) -> str:

@@ -96,12 +96,15 @@ def items(arguments: argparse.Namespace) -> None:
 
 
 def claim(arguments: argparse.Namespace) -> None:
-    """Print one claim; the ids of all where a theorem, a figure or words of a source have several."""
+    """Print one claim, or a verdict by argument; the ids of all where a theorem, a figure or a source has several."""
     from rich.console import Console
 
     from moestat.report import ledger
+    from moestat.report.arguments import card
     from moestat.study import lookup
 
+    if argued := lookup.argument(arguments.claim):
+        return Console().print(card(*argued))
     word, studies = arguments.claim, lookup.chosen(arguments.claim, known(None))
     found = [(name, study, claim) for name, study in studies.items() for claim in study.claims]
     names = [f"{name}:{claim.id}" for name, _, claim in found]
@@ -115,7 +118,25 @@ def claim(arguments: argparse.Namespace) -> None:
         Console().print(shown)
         return print(f"\n{decided}")  # a command is not broken
     show(arguments.out, studies, word)
+    for one in lookup.argued(word):
+        print(f"{one.item} is {one.wording}: {called()} claim {one.id}")
     return print(f"One of them: {called()} claim {names[0]}")
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Answer how an item of a paper stands, in a few lines; of a paper alone list its items, a line each."""
+    from moestat.report import check as answers
+    from moestat.report import items as paper_items
+    from moestat.report import ledger
+    from moestat.study import load, lookup
+
+    paper, item = lookup.item(" ".join(arguments.item))
+    studies = {name: load.read(path).study for name, path in known(paper.name).items()}
+    parts = paper_items.parts(paper, ledger.rows(arguments.out, studies))
+    if item is None:
+        return print("\n".join(answers.listing(paper, parts)))
+    part = next(part for part in parts if part.item.name == item.name)
+    return print("\n".join(answers.answer(paper, part, studies, called())))
 
 
 def new(arguments: argparse.Namespace) -> None:

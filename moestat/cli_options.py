@@ -25,6 +25,7 @@ examples:
   moestat regression_rate --preset paper     at the size of the paper
   moestat mine.py --dry-run                  check a study of one's own; compute nothing
   moestat mine.py --set box=4 --out try      another setting, in another folder
+  moestat check "SA Fig. 1"                  does a figure stand? an answer in ten lines
   moestat --claims "SA Theorem 1"            what is known of a theorem, with verdicts
   moestat claim moe-routing                  one claim, and how it was judged
   moestat rates errors.csv --theory -0.5     slopes of errors of one's own
@@ -102,6 +103,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "studies": {"metavar": "STUDY", "nargs": "+", "help": "their names"},
     "place": {"metavar": "PLACE", "nargs": "+", "help": "arm, value on each axis, replicate"},
     "claim": {"metavar": "ID", "help": "a claim, STUDY:ID, or where the paper says it: 'SA Theorem 1'"},
+    "item": {"metavar": "ITEM", "nargs": "+", "help": "'SA Fig. 1', 'MoT thm 1'; of a paper alone: its items"},
     "name": {"metavar": "NAME", "help": "of the study"},
     "experiment": {"metavar": "EXPERIMENT", "nargs": "?", "help": "name, or import path; without one, all names"},
     "folders": {"metavar": "FOLDER", "nargs": "+", "type": _PATH, "help": "OUTPUTS/STUDY/PRESET, two or more"},
@@ -180,6 +182,7 @@ VERBS = {
     "report": ("tables, figures and report.html again; nothing is computed", f"{_LOOK} {_SAID}"),
     "replay": ("one replicate again, compared with the stored one", f"{_LOOK} place --device"),
     "claim": ("one claim: statement, rule, interval, verdict, run", "claim --out"),
+    "check": ("whether a theorem, figure or table of a paper stands, in ten lines", "item --out"),
     "new": ("write a commented study file that runs, to begin from", "name"),
     "settings": ("every setting of an experiment, and its variables", "experiment"),
     "merge": ("join runs that were computed apart, and report", "study folders --out --no-report"),

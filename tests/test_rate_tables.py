@@ -315,3 +315,13 @@ def test_the_shell_prints_table_and_verdict_and_writes_what_is_named(tmp_path, c
         assert says in capsys.readouterr().err
     sizes = ",".join(f"{n:g}" for n in N)
     assert cli.main(["rates", str(tmp_path / "plain.csv"), "--over", sizes]) == 0
+
+
+def test_runs_that_did_not_converge_are_told():
+    loss = xr.DataArray(ONE, dims=("n", "replicate"), coords={"n": N})
+    status = xr.zeros_like(loss, dtype=np.int64)
+    assert "converge" not in str(rates.table(xr.Dataset({"loss": loss, "status": status})))
+    status[3, :2] = 4
+    table = rates.table(xr.Dataset({"loss": loss, "status": status}))
+    assert "2 of 54 runs did not converge (worse than truth 2)" in str(table)
+    assert "2 of 54 runs did not converge" in table.judge("loss", at_most=0.0).why

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from moestat import files
 from moestat.rates.data import arm_of, series
@@ -31,6 +32,7 @@ from moestat.rates.loglog import RateFit, fit_array
 from moestat.rates.verdict import Region, Verdict, judge, region_of
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
+from moestat.status import Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,6 +51,7 @@ class Table:
     theory: Mapping[str, float]
     over: str
     loss: str
+    ends: str = ""  #: Of a study's runs: how many did not converge, and how they ended.
 
     @cached_property
     def laws(self) -> Mapping[str, Sequence[Law]]:
@@ -79,6 +82,7 @@ class Table:
         arm = arm_of(arm, [*self.fits])
         region, fit = region_of(within, at_most, at_least), self.fits[arm]
         note = f"{fit.complete} replicate{'s' * (fit.complete != 1)} at {_sizes(fit)}; interval: {fit.kind}"
+        note += f"; {self.ends}" * bool(self.ends)
         subject = f"The slope of {arm}"
         answer = replace(fit.wider, subject=subject, note=note, replicates=fit.complete, reasons=fit.reasons)
         again = partial(wider, level=fit.level)
@@ -150,6 +154,7 @@ class Table:
             by_sizes.setdefault(f"{_sizes(fit)}, {fit.complete} replicate{'s' * (fit.complete != 1)}", []).append(arm)
             by_kind.setdefault(fit.kind, []).append(arm)
         said = f"Slopes of log {self.loss} against log {self.over}"
+        notes += [f"{self.ends}."] * bool(self.ends)
         return [*notes, f"{said}: {_by(by_sizes)}.", f"Intervals: {_by(by_kind)}."]
 
 
@@ -193,7 +198,18 @@ def table(
     fits = {arm: fit_array(one.losses, one.sizes, window, level) for arm, one in found.items()}
     stated = dict(theory) if isinstance(theory, Mapping) else {} if theory is None else dict.fromkeys(fits, theory)
     slopes = {arm_of(str(arm), [*fits]): float(slope) for arm, slope in stated.items()}
-    return Table(fits, slopes, axis, loss or "error")
+    return Table(fits, slopes, axis, loss or "error", _ends(data))
+
+
+def _ends(data: Any) -> str:
+    """Return how many runs of a study's dataset did not converge, in words; "" where all did, or nothing is said."""
+    codes = data.get("status") if isinstance(data, xr.Dataset) else None
+    if codes is None or codes.dtype.kind != "i":
+        return ""
+    counts = {Status(code): int(np.sum(codes == code)) for code in np.unique(codes) if code in [*Status]}
+    other = {status: count for status, count in counts.items() if status is not Status.CONVERGED}
+    told = ", ".join(f"{status.name.lower().replace('_', ' ')} {count}" for status, count in other.items())
+    return f"{sum(other.values())} of {sum(counts.values())} runs did not converge ({told})" if other else ""
 
 
 def _sizes(fit: RateFit) -> str:

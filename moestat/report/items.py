@@ -17,6 +17,8 @@ from moestat.report import grid, views
 from moestat.report.grid import Shown
 from moestat.report.text import markdown
 from moestat.report.views import in_words
+from moestat.study import arguments
+from moestat.study.arguments import Argument
 from moestat.study.contents import Item, Paper, Repair
 from moestat.study.spec import Scale
 
@@ -30,6 +32,7 @@ YES, NO = ("supported", "no counterexample"), ("not supported", "refuted")
 Standing = Literal[
     "holds", "holds on smaller problems", "holds in part", "stands against", "not shown", "open", "not checked"
 ]
+"""How an item stands by its verdicts; an argument on it says so itself."""
 FAILED: tuple[Standing, ...] = ("stands against", "not shown")
 """How an item stands for which nothing speaks, and against which something does."""
 COLUMNS = ("item", "says", "stands", "verdicts")
@@ -105,11 +108,17 @@ class Part:
     rows: list[dict[str, Any]] = field(default_factory=list)
     elsewhere: dict[str, None] = field(default_factory=dict)
     repairs: list[str] = field(default_factory=list)
+    arguments: list[Argument] = field(default_factory=list)
+
+    @property
+    def stands(self) -> str:
+        """How the item stands, by argument if there is one: a single counterexample refutes it, whatever is open."""
+        return self.arguments[0].wording if self.arguments else self.standing
 
     @property
     def standing(self) -> Standing:
-        """How the item stands: where its conclusion fails, a consequence that is seen does not make it hold in part."""
-        own = [row for row in self.rows if any(_named(row, pattern) for pattern in self.item.conclusion)]
+        """How it stands by its runs: where its conclusion fails, a consequence that is seen counts for nothing."""
+        own = [row for row in self.rows if any(named(row, pattern) for pattern in self.item.conclusion)]
         of_it = standing(own) if own else "open"
         return of_it if of_it in FAILED else standing(self.rows)
 
@@ -133,13 +142,17 @@ class Part:
 
     @property
     def told(self) -> str:
-        """The verdicts on the item, or why there are none, and what mends it."""
+        """What is proved of the item, the verdicts on it, or why there are none, and what mends it."""
+        proved = " ".join(f"{one.says} ({one.id})" for one in self.arguments)
         verdicts = self.verdicts or ("what was found is neutral to the paper" if self.rows else "")
         verdicts = verdicts or (f"see {', '.join(self.elsewhere)}" if self.elsewhere else self.item.unchecked)
+        if proved:
+            verdicts = f"{proved} By simulation: {verdicts}" if self.verdicts else proved
         return " ".join([f"{verdicts.rstrip('.')}.", *self.repairs]) if self.repairs else verdicts
 
 
-def _named(row: Mapping[str, Any], pattern: str) -> bool:
+def named(row: Mapping[str, Any], pattern: str) -> bool:
+    """Return whether a row of the ledger is one of a pattern STUDY:CLAIM."""
     return fnmatch.fnmatchcase(f"{row['study']}:{row['claim']}", pattern)
 
 
@@ -151,7 +164,7 @@ def _shown(word: str, scale: Scale) -> str:
 
 def parts(contents: Paper, records: Sequence[dict[str, Any]]) -> list[Part]:
     """Put every claim to the item that its source names first."""
-    by_name = {item.name: Part(item) for item in contents.items}
+    by_name = {item.name: Part(item, arguments=arguments.on(item.name, contents.arguments)) for item in contents.items}
     for row in records:
         first, *others = [item.name for item in contents.items_of(str(row["source"]))] or [""]
         if first:
@@ -166,13 +179,13 @@ def parts(contents: Paper, records: Sequence[dict[str, Any]]) -> list[Part]:
 def _holds(repair: Repair, records: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether every claim that a repair rests on has the verdict that it asks for."""
     return all(
-        {broad(str(row["verdict"])) for row in records if _named(row, pattern)} == {broad(wanted)}
+        {broad(str(row["verdict"])) for row in records if named(row, pattern)} == {broad(wanted)}
         for pattern, wanted in repair.when.items()
     )
 
 
 def _cells(part: Part) -> list[str]:
-    return [part.item.name, part.item.says, str(part.standing), part.told]
+    return [part.item.name, part.item.says, part.stands, part.told]
 
 
 def rich(found: Iterable[Part], title: str) -> Shown:

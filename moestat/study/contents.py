@@ -13,7 +13,8 @@ from functools import cached_property
 from pydantic import Field
 
 from moestat.errors import InputError
-from moestat.study import load
+from moestat.study import arguments, load
+from moestat.study.arguments import Argument
 from moestat.study.spec import Strict, Study
 
 KINDS = {
@@ -81,7 +82,8 @@ class Item(Strict):
 
     ``also`` are other places that mean it: equations, remarks, a phrase of a source. ``unchecked`` says what of it is
     not checked, and why; it is needed where no claim belongs to it. ``conclusion`` are patterns STUDY:CLAIM of what it
-    concludes, where what follows from that has claims as well. ``figures`` are STUDY or STUDY:FIGURE.
+    concludes, where what follows from that has claims as well. ``figures`` are STUDY or STUDY:FIGURE. ``objection`` is
+    what an author would answer, with whether it was tested, in a sentence.
     """
 
     name: str
@@ -91,12 +93,14 @@ class Item(Strict):
     conclusion: list[str] = []
     figures: list[str] = []
     repairs: list[Repair] = []
+    objection: str = ""
 
 
 class Paper(Strict):
     """The items of a paper, in its own order.
 
     ``key`` is how sources begin (SA), and ``problem`` the paper's own one, by which the scale of a run is told.
+    ``arguments`` are those of the file beside it.
     """
 
     name: str
@@ -104,6 +108,7 @@ class Paper(Strict):
     title: str
     problem: str
     items: list[Item] = Field(min_length=1)
+    arguments: list[Argument] = []
 
     @cached_property
     def _by_place(self) -> dict[Place, Item]:
@@ -124,7 +129,7 @@ class Paper(Strict):
 
 
 def read(paper: str) -> Paper | None:
-    """Read the list of a paper; None where there is none.
+    """Read the list of a paper, with its arguments; None where there is none.
 
     Raises
     ------
@@ -139,8 +144,19 @@ def read(paper: str) -> Paper | None:
                 raise InputError(
                     f"{load.shown_path(path)}: its variable paper {told}; it must be a Paper named {paper!r}"
                 )
-            return found
+            beside = path.with_name("arguments.py")
+            names = [item.name for item in found.items]
+            of_it = arguments.checked(arguments.read(beside), names, load.shown_path(beside))
+            return found.model_copy(update={"arguments": of_it})
     return None
+
+
+def every() -> list[Paper]:
+    """Read the lists of all papers, in the order of their names."""
+    names = {
+        path.parent.name.replace("_", "-") for folder in load.study_folders() for path in folder.glob("*/items.py")
+    }
+    return [made for made in map(read, sorted(names)) if made]
 
 
 def of_sources(paper: str, studies: Mapping[str, Study]) -> Paper:

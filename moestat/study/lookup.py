@@ -13,6 +13,7 @@ from typing import NamedTuple
 from moestat.errors import InputError
 from moestat.sentences import listed, nearest
 from moestat.study import contents, load
+from moestat.study.arguments import Argument, on
 from moestat.study.spec import Claim, Study
 
 _IDLE = {"a", "and", "eq", "eqs", "equation", "equations", "in", "of", "on", "or", "paper", "the", "to"}
@@ -55,7 +56,8 @@ def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
             papers.setdefault(str(load.module(path).tables["paper"]), {})[name] = path
     word = paper.lower().replace("_", "-")
     if word not in papers:
-        word = {made.key.lower(): made.name for made in map(contents.read, papers) if made}.get(word, word)
+        made = [found for found in map(contents.read, papers) if found]
+        word = {name.lower(): one.name for one in made for name in _names(one.name, one.key)}.get(word, word)
     if word not in papers:
         hint = nearest(word, papers)
         raise InputError(f"there is no study of the paper {paper!r}{hint}; papers are {listed(sorted(papers))}")
@@ -78,6 +80,54 @@ def chosen(word: str, known: Mapping[str, Path]) -> dict[str, Study]:
     studies = readable(known)  # a colon in words of a source is none of a study: "ours: on SA Fig. 1a"
     mine = {name: study for name, study in studies.items() if study.paper == word}
     return mine or matching(word, studies) or _at(word, word, studies)
+
+
+def item(word: str) -> tuple[contents.Paper, contents.Item | None]:
+    """Return the paper that a text begins with, and the item of it that the rest means; None where there is no rest.
+
+    ``SA Fig. 1``, ``mot thm1`` and ``task-routing Table 2`` are understood; of an unknown paper or item the
+    ``InputError`` names the nearest.
+    """
+    made = {paper.name: paper for paper in contents.every()}
+    name, rest = _of_paper(word, {paper.name: paper.key for paper in made.values()})
+    if not name:
+        told = listed(f"{paper.key} ({paper.name})" for paper in made.values())
+        first = (word.lower().split() or [""])[0]
+        known = {one.lower(): one for paper in made.values() for one in _names(paper.name, paper.key)}
+        raise InputError(f"{word!r} begins with no paper{nearest(first, known)}; papers are {told}")
+    paper = made[name]
+    if not rest:
+        return paper, None
+    said = " ".join(rest.lower().split())
+    found = [one for one in paper.items if one.name.lower() == said] or paper.items_of(rest)
+    if not found:
+        kinds = {kind for kind, _ in contents.places(rest)}
+        alike = [one.name for one in paper.items if kinds & {kind for kind, _ in contents.places(one.name)}]
+        names = {one.name.lower(): one.name for one in paper.items}
+        close = difflib.get_close_matches(said, names, n=1, cutoff=0.5)
+        hint = f"; did you mean {names[close[0]]!r}?" if close else ""
+        hint = f"; of these it has {', '.join(alike)}" if alike else hint
+        raise InputError(f"{paper.name} has no item {rest!r}{hint}")
+    return paper, found[0]
+
+
+def argument(word: str) -> tuple[contents.Paper, Argument] | None:
+    """Return the verdict by argument of an id, or of PAPER:ID, and its paper; None where there is none."""
+    paper, _, id_ = word.rpartition(":")
+    for made in contents.every() if re.fullmatch(r"[\w.+:-]+", word) else ():
+        if not paper or paper.lower() in [name.lower() for name in _names(made.name, made.key)]:
+            for one in made.arguments:
+                if one.id == id_:
+                    return made, one
+    return None
+
+
+def argued(word: str) -> list[Argument]:
+    """Return the verdicts by argument on the item that a word means, as :func:`item` understands it."""
+    with contextlib.suppress(InputError):
+        paper, found = item(word)
+        return on(found.name, paper.arguments) if found else paper.arguments
+    return []
 
 
 def matching(pattern: str, studies: Mapping[str, Study]) -> dict[str, Study]:
@@ -153,10 +203,21 @@ def _of_paper(text: str, keys: Mapping[str, str]) -> tuple[str, str]:
     """Return the paper whose name, or key, stands before the rest, and the rest."""
     text = " ".join(text.split())
     for paper, key in keys.items():
-        for name in {key, paper} - {""}:
+        for name in _names(paper, key):
             if begun := re.match(rf"{re.escape(name)}(?![\w-])[\s:,]*", text, re.IGNORECASE):
                 return paper, text[begun.end() :]
     return "", text
+
+
+def _names(paper: str, key: str) -> list[str]:
+    """Return what a paper may be called: its name, its key, and the first letters of its name.
+
+    >>> _names("mixture-of-transformers", "MT")
+    ['mixture-of-transformers', 'mixture_of_transformers', 'MT', 'mot']
+    """
+    initials = "".join(word[:1] for word in paper.split("-"))
+    names = dict.fromkeys([paper, paper.replace("-", "_"), key, initials])
+    return [name for name in names if len(name) > 1]
 
 
 def _words(text: str) -> set[str]:

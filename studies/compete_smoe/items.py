@@ -76,6 +76,8 @@ paper = Paper(
             ],
             also=["Equation 8", "Equation 9", "Equation 10", "Equation 11", "Equation 16", "Appendix B.2"],
             figures=["competition_bound", "competition_asleep", "competition_gaps:copy"],
+            objection="The true number of experts is the least one, so that all win somewhere; tested: where all do, "
+            "(10) holds near the truth.",
             repairs=[
                 Repair(
                     when={"competition_bound:condition-*": "supported"},

@@ -71,6 +71,7 @@ paper = Paper(
                 "mot_assumed_regime:weights*",
                 "mot_open_constants:weights-*",
             ],
+            objection="Stage III may be meant with the steps of stage I; tested: with these log(1/eps) is seen.",
             also=["Equation 11", "Appendix F"],
             figures=["mot_stage3_rate", "mot_stage3_rate:time", "mot_assumed_regime:stages"],
             repairs=[

@@ -55,6 +55,8 @@ paper = Paper(
             unchecked="Entities are tokens of their own, which no template contains; the theorem allows tables of "
             "strings over the alphabet of the templates.",
             figures=["task_construction_small"],
+            objection="Templates of different tasks begin differently; tested: there two heads route every prefix of "
+            "every dataset drawn.",
             repairs=[
                 Repair(
                     when={

@@ -60,6 +60,16 @@ def test_a_consequence_does_not_make_an_item_hold_in_part_whose_conclusion_fails
     assert Part(first, [row("main-1", "T Theorem 1", "inconclusive")]).standing == "open"
 
 
+def test_an_argument_decides_an_item_whatever_its_runs_say():
+    given = {"id": "a", "item": "Theorem 1", "says": "It fails.", "premises": [{"words": "w", "where": "p"}]}
+    given |= {"derivation": ["d"], "reading": "none", "check": "math:pi", "shows": {"x": (0, 1)}}
+    made = [given | {"verdict": "proved", "id": "b"}, given | {"verdict": "disproved"}]
+    theorem, figure, _ = items.parts(Paper.model_validate(PAPER.model_dump() | {"arguments": made}), ROWS)
+    assert (theorem.stands, theorem.standing) == ("disproved, by argument", "holds in part")
+    assert theorem.told.startswith("It fails. (a) It fails. (b) By simulation: 1 supported")
+    assert figure.stands == figure.standing == "not checked"
+
+
 def test_an_item_without_verdicts_says_why():
     found = items.parts(PAPER, [*ROWS, row("g", "T Table 3", "supported", bearing="neutral")])
     assert [part.told for part in found][1:] == ["see Theorem 1", "what was found is neutral to the paper"]

@@ -1,0 +1,33 @@
+"""A verdict by argument for the terminal: what is proved, from what, how, and what its check computes."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from moestat.rounding import number
+from moestat.study.arguments import Argument
+from moestat.study.contents import Paper
+
+
+def card(paper: Paper, argument: Argument) -> RenderableType:
+    """Return all that there is of an argument; its check is computed for it."""
+    found = argument.computed()
+    told = [
+        ("statement", argument.says),
+        ("on", f"{argument.item}, {paper.name}"),
+        *(("premise", f'"{one.words}" ({one.where})') for one in argument.premises),
+        *(("since" if at == 0 else "", line) for at, line in enumerate(argument.derivation)),
+        ("unless", argument.reading),
+        ("verdict", argument.wording),
+        *(
+            ("check" if at == 0 else "", f"{name}: {number(found[name], 3)}, within [{number(low)}, {number(high)}]")
+            for at, (name, (low, high)) in enumerate(argument.shows.items())
+        ),
+        ("", argument.check if argument.holds(found) else f"{argument.check}: OUTSIDE, the argument is broken"),
+    ]
+    grid = Table.grid(padding=(0, 2))
+    for head, text in told:
+        grid.add_row(head, Text(text, overflow="fold"))
+    return Group(Text(f"{argument.id}  ({paper.name})\n"), grid)

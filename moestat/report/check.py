@@ -1,0 +1,118 @@
+"""One question - does this theorem, figure or table stand? - answered in at most twelve lines of eighty columns."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from moestat.claims.wording import VERDICTS, count_written
+from moestat.report import views
+from moestat.report.items import FAILED, NO, YES, Part, named
+from moestat.rounding import number
+from moestat.study.contents import Paper
+from moestat.study.spec import Scale, Study
+
+WIDTH, INDENT, MOST = 80, 10, 12
+KINDS: dict[Scale, str] = {
+    "paper": "at the paper's scale",
+    "reduced": "at reduced scale",
+    "stand-in": "on a stand-in",
+}
+
+
+def answer(paper: Paper, part: Part, studies: Mapping[str, Study], command: str) -> list[str]:
+    """Return how an item stands, why, and where to read more: lines for the terminal.
+
+    ``part`` has the rows of the ledger that belong to the item, ``studies`` are those of its paper; ``command`` is
+    what the user types for ``moestat``.
+    """
+    row = deciding(part)
+    first, told = f"{paper.name}, {part.item.name}: {part.stands}", list(_told(paper, part, row, studies, command))
+    lines: list[str] = []
+    for spare in ((), ("paper",), ("paper", "number")):  # which give way, to a line each
+        texts = ((head, text, 1 if head in spare else most) for head, text, most in told if text)
+        lines = [first, *(line for text in texts for line in _lines(*text))]
+        if len(lines) <= MOST:
+            break
+    return lines
+
+
+def _told(
+    paper: Paper, part: Part, row: Mapping[str, Any] | None, studies: Mapping[str, Study], command: str
+) -> Iterator[tuple[str, str, int]]:
+    """Yield heads, texts, and how many lines a text may take."""
+    yield "paper", part.item.says, 2
+    found = " ".join([*(one.says for one in part.arguments), *([] if part.arguments else part.repairs)])
+    yield "we find", found or part.told, 3
+    yield "kind", _kind(part, row, studies), 1
+    if row:
+        expected = f", predicted {number(row['predicted'])}" if row["predicted"] != "" else ""
+        yield "number", f"{views.estimated(row)}{expected}: {row['wording']} ({row['claim']}). {row['statement']}", 2
+    counts = count_written(part.rows)
+    if judged := sum(counts.values()):
+        rest = ", ".join(f"{counts[when]} {when}" for when in ("edited", "added") if counts[when])
+        told = f"the rules of {counts['sealed']} of {judged} claims before their run" + (f" ({rest})" if rest else "")
+        yield "sealed", told, 1
+    yield "author", part.item.objection, 2
+    page = f"studies/{paper.name.replace('-', '_')}/README.md"
+    which = part.arguments[0].id if part.arguments else f"{row['study']}:{row['claim']}" if row else ""
+    yield "more", f"{command} claim {which}" if which else page, 2
+    yield "", page if which else "", 1
+
+
+def _kind(part: Part, row: Mapping[str, Any] | None, studies: Mapping[str, Study]) -> str:
+    """Say what decides the item, and of what size that is."""
+    if part.arguments:
+        return "by argument, for every size" + (f"; the number {KINDS[row['scale']]}" if row else "")
+    if not row:
+        return "nothing was decided by a run" if part.rows else ""
+    return f"simulated {KINDS[row['scale']]}: {studies[row['study']].presets[row['preset']].about}".removesuffix(": ")
+
+
+def deciding(part: Part) -> Mapping[str, Any] | None:
+    """Return the claim whose number says most of how the item stands; None of no number.
+
+    It is one of what the item concludes, if that has one; then one that is decided, and to what the item comes; then
+    one nearest to the paper's own problem, with an interval, that the paper states; and of those the first.
+    """
+    against = part.arguments[0].verdict == "disproved" if part.arguments else part.standing in FAILED
+
+    def order(row: Mapping[str, Any]) -> tuple[bool, ...]:
+        speaks_against = row["verdict"] in (NO if row["bearing"] == "for" else YES)
+        return (
+            row["verdict"] not in (*YES, *NO),
+            speaks_against != against,
+            not any(named(row, pattern) for pattern in part.item.conclusion),
+            row["scale"] != "paper",
+            row["scale"] != "reduced",
+            not row["ci_low"] < row["ci_high"],
+            row["origin"] != "stated",
+        )
+
+    rows = [r for r in part.rows if r["bearing"] != "neutral" and r["verdict"] in VERDICTS]
+    return min((r for r in rows if math.isfinite(r["estimate"])), key=order, default=None)
+
+
+def listing(paper: Paper, parts: Sequence[Part]) -> list[str]:
+    """Return the items of a paper, a line each: name, how it stands, what it says as far as there is room."""
+    wide = [max(len(text) for text in texts) for texts in zip(*((p.item.name, p.stands) for p in parts), strict=True)]
+    room = WIDTH - sum(wide) - 4
+    rows = [(p.item.name, p.stands, textwrap.shorten(p.item.says, room, placeholder=" ...")) for p in parts]
+    return [f"{name:{wide[0]}}  {stands:{wide[1]}}  {says}".rstrip() for name, stands, says in rows]
+
+
+def _lines(head: str, text: str, most: int) -> list[str]:
+    """Return a text under its head in at most so many lines: as many whole sentences as fit, or words of the first."""
+    sentences = re.split(r"(?<=\.) (?=[A-Z])", text)
+    words = sentences[0].split()
+    whole = [" ".join(sentences[:count]) for count in range(len(sentences), 0, -1)]
+    cut = [" ".join([*words[:count], "..."]) for count in range(len(words), 0, -1)]
+    return next(lines for shown in (*whole, *cut) if len(lines := _wrapped(head, shown)) <= most or shown == cut[-1])
+
+
+def _wrapped(head: str, text: str) -> list[str]:
+    first = f"{head:{INDENT}}"
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * INDENT, break_on_hyphens=False)

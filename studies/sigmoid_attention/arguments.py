@@ -1,0 +1,377 @@
+"""What is proved of the paper's items: each by a few lines from its own premises (sigmoid-attention).
+
+The identities are computed on drawn instances in ``parts/identities.py``. An expert is E(x, eta); F = sigma(x'Ax + b'x
++ c) E(x, eta), as in section 4.1, sigma the sigmoid; w* = sigma(c*) is the weight of a true atom of constant gate.
+"""
+
+from moestat.study.arguments import Argument, Premise
+
+IDENTITIES = "studies.sigmoid_attention.parts.identities"
+ZERO, APART = (-1e-12, 1e-12), (0.05, 100.0)
+"""What is 0 up to rounding, and what is not."""
+
+
+def order(power):
+    """Return where an order in t must lie."""
+    return (power - 0.1, power + 0.1)
+
+
+ANY = Premise(
+    words="for any natural number l and any distinct parameters {(A_i, b_i, c_i, eta_i)}, the functions in the "
+    "families ... are linearly independent",
+    where="Definition 1",
+)
+POLYNOMIALS = Premise(
+    words="polynomial experts E(x, (alpha, beta)) = (alpha'x + beta)^p, for p in N, also satisfy the weak "
+    "identifiability condition",
+    where="section 4.2, examples",
+)
+SPARSE = Premise(
+    words="under the sparse regime, all the over-specified gating parameters are zero, that is, (A*_i, b*_i) = (0, 0)",
+    where="section 4.1",
+)
+NETWORKS = Premise(
+    words="two-layer neural networks of the form E(x, (alpha, beta, lambda)) = lambda phi(alpha'x + beta) ... if phi "
+    "is the ReLU or GELU function, alpha != 0, and lambda != 0, then the function is strongly identifiable",
+    where="section 4.1, examples",
+)
+OPPOSITE = [
+    "sigma' is even: sigma'(-s) = sigma'(s), and s changes its sign with (A, b, c).",
+    "F_A = sigma'(s) xx' E, so F_A(A, b, c, eta) = F_A(-A, -b, -c, eta): two members of the family are one function.",
+]
+
+arguments = [
+    Argument(
+        id="definition-1-void",
+        item="Definition 1",
+        says="No expert is strongly identifiable: with the fully quadratic score the gate's own derivatives are "
+        "proportional at (A, b) = 0.",
+        verdict="disproved",
+        premises=[
+            ANY,
+            Premise(
+                words="d^(|g1|+|g2|+|g3|) F / dA^g1 db^g2 deta^g3 (x, 0, 0, c_i, eta_i): |g1| + |g2| + |g3| in [2]",
+                where="Definition 1, first family",
+            ),
+            NETWORKS,
+        ],
+        derivation=[
+            "At (A, b) = 0: F_A = sigma'(c) xx' E and F_bb = sigma''(c) xx' E, whatever E is.",
+            "So sigma''(c) F_A - sigma'(c) F_bb = 0; both are in the first family, by |g1| = 1 and |g2| = 2.",
+            "At c = 0, sigma'' = 0, and F_bb is the function 0 itself.",
+        ],
+        reading="One that leaves F_A or F_bb out of the first family; then the proof of Theorem 1, which needs both, "
+        "does not go through.",
+        check=f"{IDENTITIES}:constant_gate",
+        shows={"deviation": ZERO, "size of F_A": APART},
+    ),
+    *(
+        Argument(
+            id=f"definition-{k}-to-the-letter",
+            item=f"Definition {k}",
+            says=f"To the letter no expert meets Definition {k}: two atoms with one expert and opposite gates have the "
+            "same derivative in A.",
+            verdict="disproved",
+            premises=[
+                Premise(
+                    words="for any positive integer l and any "
+                    + ("distinct parameters" if k == 2 else "pair-wise distinct choices of parameters"),
+                    where=f"Definition {k}",
+                ),
+                Premise(words=words, where=where),
+            ],
+            derivation=OPPOSITE,
+            reading="Independence at generic parameters, or at gates no two of which are opposite; so read, the "
+            "definition can be met.",
+            check=f"{IDENTITIES}:opposite_gates",
+            shows={"deviation": ZERO, "size of F_A": APART},
+        )
+        for k, words, where in [
+            (2, "Strongly identifiable experts meet the weak identifiability condition.", "section 4.2, examples"),
+            (
+                3,
+                "if alpha != 0 and lambda != 0, then the function ... is partial-strongly identifiable",
+                "C.1.2, examples",
+            ),
+            (4, "partial-strongly identifiable experts also meet the partial-weak identifiability condition", "C.1.3"),
+        ]
+    ),
+    Argument(
+        id="theorem-1-any-expert",
+        item="Theorem 1",
+        says="The bound ||f_G - f*|| >= C L1 fails for every expert while the score has b: along two atoms of opposite "
+        "b, f moves by t^4, at the sparse truth of App. E.1 by t^5, and L1 by t^2.",
+        verdict="disproved",
+        premises=[
+            Premise(
+                words="then the lower bound ||f_G - f*|| >~ L1(G, G*) holds true for any G in M_N", where="Theorem 1"
+            ),
+            SPARSE,
+            NETWORKS,
+        ],
+        derivation=[
+            "Let a true atom have (A, b) = 0, and put two atoms in its place, with its expert and weights g_1 + g_2 = "
+            "w*.",
+            "Let h = u'x, |u| = 1, s_i = c_i + t b_i h + t^2 a_i h^2, b_1 = 1/sigma'_1, b_2 = -1/sigma'_2; so terms of "
+            "order t cancel.",
+            "Choose a_1, a_2 with sum(sigma'_i a_i + sigma''_i b_i^2 / 2) = 0 and sum(sigma''_i a_i b_i + sigma'''_i "
+            "b_i^3 / 6) = 0.",
+            "Then f_G - f* = E (sum sigma(s_i) - w*) = O(t^4), and L1 = t^2 sum b_i^2 + O(t^4): the ratio tends to 0 "
+            "like t^2.",
+            "For w* > 1 - 1/sqrt(3) there are shares g_1, g_2 at which the term of order t^4 vanishes, too: w* = 1/2, "
+            "g_1 = 0.3646 w*.",
+        ],
+        reading="Definition 1 to the letter: no expert meets it, and the theorem is void and not false; of any reading "
+        "that some expert meets, with the fully quadratic score, the argument holds.",
+        check=f"{IDENTITIES}:hidden_pair",
+        shows={
+            "order of f, equal shares": order(4),
+            "order of L1, equal shares": order(2),
+            "order of f, flat shares": order(5),
+            "order of L1, flat shares": order(2),
+        },
+    ),
+    Argument(
+        id="theorem-2-constant",
+        item="Theorem 2",
+        says="The bound holds, and more: two truths of different L2r have the same function, so that the minimax risk "
+        "does not fall with n at all.",
+        verdict="proved",
+        premises=[
+            Premise(
+                words="Suppose that the expert function takes a polynomial form (alpha'x + beta)^p ... for any r >= 1, "
+                "inf sup E[L2r(G_n, G)] >~ n^(-1/2)",
+                where="Theorem 2",
+            ),
+            Premise(
+                words="if the Voronoi cell A_j is empty, the corresponding summation term is ... zero",
+                where="section 4.1.1",
+            ),
+        ],
+        derivation=[
+            "Let G have an atom of constant gate, weight w and expert eta, and G' the weight w' and k eta, with w' k^p "
+            "= w, k > 1 near 1.",
+            "f_G = f_G', so the data have one law, and no estimator can be near both.",
+            "Hence sup E[L2r(G_n, .)] >= min over H of (L2r(H, G) + L2r(H, G')) / 2, a constant.",
+            "It is positive: by compactness a minimiser H with sum 0 would have in the cell of that atom all weight at "
+            "eta, w in total, for G, and at k eta, w' in total, for G'; but eta != k eta, and k eta is no other "
+            "expert of G.",
+            "With N* = 1 it is at least |w - w'| / 2, for the weights of H cannot sum to both.",
+        ],
+        reading="One in which an empty cell costs nothing, not even the weight w* of its atom, and N* > 1: then the "
+        "minimum must be taken over measures that reach every cell.",
+        check=f"{IDENTITIES}:two_truths",
+        shows={
+            "difference of f": ZERO,
+            "least sum of losses": (0.1428571428, 100.0),
+            "difference of weights": (0.14, 0.15),
+        },
+    ),
+    Argument(
+        id="theorem-3-shares",
+        item="Theorem 3",
+        says="The bound fails for linear and ReLU experts, and for every expert with an outer factor: the gates of two "
+        "shares of one expert move apart by t while f moves by t^2.",
+        verdict="disproved",
+        premises=[
+            Premise(
+                words="then the lower bound inf ||f_G - f_Gbar|| >~ L3(G, Gbar) holds true for any mixing measure G in "
+                "M_N",
+                where="Theorem 3",
+            ),
+            POLYNOMIALS,
+        ],
+        derivation=[
+            "If E(x, k eta) = k E(x, eta), a true atom is also two of one gate, with k eta and (1 - k) eta: a best "
+            "measure with N* + 1 atoms, and f_Gbar = f*.",
+            "Move their scores to s + t r / k and s - t r / (1 - k): f moves by E (k sigma(s + t r / k) + (1 - k) "
+            "sigma(s - t r / (1 - k)) - sigma(s)).",
+            "Terms of order t cancel: f moves by O(t^2), and L3 to this best measure is t |r| (1/k + 1/(1 - k)).",
+            "No best measure is nearer in order: sigma of a score has poles where it is an odd multiple of i pi, so "
+            "sigmoids of scores that differ, and are not opposite, are independent over polynomials; near the truth "
+            "both shares must have the true score.",
+        ],
+        reading="One in which best measures have no two atoms of one expert; experts that cannot be split, such as "
+        "GELU without an outer factor, are not concerned.",
+        check=f"{IDENTITIES}:moved_shares",
+        shows={"order of f, with b": order(2), "order of f, without b": order(2), "order of L3": order(1)},
+    ),
+    Argument(
+        id="theorem-3-vanishing",
+        item="Theorem 3",
+        says="For polynomials of degree p >= 2 the bound fails along a superfluous atom that vanishes: f moves by t^p, "
+        "L3 by t.",
+        verdict="disproved",
+        premises=[POLYNOMIALS],
+        derivation=[
+            "An atom with eta = 0 adds nothing, whatever its gate: with the true atoms it is a best measure.",
+            "With eta = t v in its place f moves by sigma(s) (t v'(x, 1))^p, and L3 to the nearest null atom is t |v|.",
+        ],
+        reading="One in which the expert of every atom is kept from 0 by the parameter space.",
+        check=f"{IDENTITIES}:vanishing",
+        shows={"order of f, p = 2": order(2), "order of f, p = 3": order(3), "order of L3": order(1)},
+    ),
+    Argument(
+        id="theorem-4-trade",
+        item="Theorem 4",
+        says="For polynomials and ReLU experts, and for every network with the outer factor lambda that the paper "
+        "prints, the bound fails: at a constant gate weight trades for size, f stands still and L4 does not. GELU "
+        "experts without lambda are not concerned.",
+        verdict="disproved",
+        premises=[
+            Premise(
+                words="its removal allows the partial-strong identifiability condition in Definition 3 to remain valid "
+                "even when the expert function follows a polynomial form",
+                where="C.1.2, examples",
+            ),
+            Premise(words="under the sparse regime, all the over-specified parameters A*_j = 0", where="C.1.2"),
+        ],
+        derivation=[
+            "At A = 0 the gate is the number sigma(c). Let E(x, k eta) = k^p E(x, eta), or scale lambda, with p = 1.",
+            "Two atoms of A = 0, k eta and weight w each, 2 w k^p = w*, have the function of the true atom, for every "
+            "k > 0.",
+            "f_G = f*, and L4 = |2 w - w*| + 2 |k - 1|^2 |eta|^2 > 0 for k != 1; least squares cannot tell k.",
+        ],
+        reading="One that fixes the size of eta, or takes experts that are not homogeneous in any parameter.",
+        check=f"{IDENTITIES}:trade",
+        shows={"difference of f": ZERO, "L4": (0.005, 100.0)},
+    ),
+    Argument(
+        id="theorem-5-shares",
+        item="Theorem 5",
+        says="The bound fails without b, too, for linear and ReLU experts: the gates of two shares move apart by t "
+        "while f moves by t^2.",
+        verdict="disproved",
+        premises=[
+            Premise(
+                words="polynomial experts of the form (alpha'x + beta)^p, p in N, also satisfy the weak "
+                "identifiability condition",
+                where="C.1.3, examples",
+            ),
+        ],
+        derivation=["As for Theorem 3, with b = 0 in every score: the argument nowhere uses b."],
+        reading="One in which best measures have no two atoms of one expert.",
+        check=f"{IDENTITIES}:moved_shares",
+        shows={"order of f, with b": order(2), "order of f, without b": order(2), "order of L3": order(1)},
+    ),
+    *(
+        Argument(
+            id=f"proposition-{k}-mirror",
+            item=f"Proposition {k}",
+            says="It fails for every expert: two opposite gates of one expert add up to that expert, so that two "
+            "measures of such pairs have one function.",
+            verdict="disproved",
+            premises=[
+                Premise(
+                    words="If the equation f_G(x) = f_G*(x) holds true for almost every x, then it follows that G = G*",
+                    where=f"Proposition {k}",
+                ),
+            ],
+            derivation=[
+                "sigma(s) + sigma(-s) = 1.",
+                f"Let G have the gates {full} and their negatives, with one eta, and G* {other} and its negative.",
+                "f_G = E(x, eta) = f_G*, and G != G*.",
+            ],
+            reading="One in which the experts of a measure are distinct, as the proof takes for granted and the "
+            "proposition does not say.",
+            check=f"{IDENTITIES}:mirror",
+            shows={"difference of f": ZERO, "distance of A": APART},
+        )
+        for k, full, other in [(2, "(A, b, c)", "(A', b', c')"), (4, "(A, c)", "(A', c')")]
+    ),
+    Argument(
+        id="proposition-2-split",
+        item="Proposition 2",
+        says="It fails for the paper's own networks: one atom is two shares of it.",
+        verdict="disproved",
+        premises=[NETWORKS],
+        derivation=[
+            "max(0, k h) + max(0, (1 - k) h) = max(0, h) for 0 < k < 1, and k lambda + (1 - k) lambda = lambda for any "
+            "phi.",
+            "So the atom (A, b, c, eta) and the two (A, b, c, k eta), (A, b, c, (1 - k) eta) have one function.",
+        ],
+        reading="One in which no two experts are proportional, which the words 'E is identifiable' of the proof may "
+        "mean.",
+        check=f"{IDENTITIES}:split",
+        shows={"difference of f": ZERO, "distance of eta": APART},
+    ),
+    Argument(
+        id="lemma-2-repaired",
+        item="Lemma 2",
+        says="There is such a sequence for every p and r: one along which f does not move at all.",
+        verdict="proved",
+        premises=[
+            Premise(
+                words="Given experts in Theorem 2, we achieve for any r >= 1 that lim inf ||f_G - f*|| / L2r = 0",
+                where="Lemma 2",
+            ),
+            SPARSE,
+        ],
+        derivation=[
+            "Two atoms of constant gate and weight w*/2 each have (1 + t) eta* and (1 - u) eta*, with (1 + t)^p + (1 - "
+            "u)^p = 2.",
+            "f_G - f* = (w*/2) ((1 + t)^p + (1 - u)^p - 2) h^p = 0, h = alpha*'x + beta*.",
+            "L2r = (t^r + u^r) (|alpha*|^r + |beta*|^r) > 0 tends to 0 with t.",
+        ],
+        reading="None that we know; the sequence needs eta* != 0.",
+        check=f"{IDENTITIES}:repaired_sequence",
+        shows={"difference of f": ZERO, "L2r over t^2, r = 2": APART},
+    ),
+    Argument(
+        id="printed-sequence",
+        item="Appendix B.3",
+        says="The printed sequence does what Lemma 2 needs for p = 1, where f stands still; for p >= 2 and r >= 2 it "
+        "does not, since f moves by t^2, t = 1/m, and L2r by t^r.",
+        verdict="disproved",
+        premises=[
+            Premise(
+                words="WLOG, assume alpha*_1 = 0 ... beta_1 = beta*_1 + 1/n and beta_2 = beta*_1 - 1/n",
+                where="App. B.3",
+            ),
+            Premise(words="the following limit holds true for any r >= 1", where="App. B.3"),
+        ],
+        derivation=[
+            "(w*/2) ((beta + t)^p + (beta - t)^p) - w* beta^p = w* p (p - 1) t^2 beta^(p-2) / 2 + O(t^4): 0 for p = 1.",
+            "L2r = 2 t^r, and a term of the weights; so the ratio goes like t^(2-r), which does not tend to 0 for r >= "
+            "2.",
+            "A change of the weights of order t^(r+1) leaves this term, for r >= 2.",
+        ],
+        reading="One that lets the weights differ by just the term of order t^2, whose order cannot be read in our "
+        "copy; L2r would then have that order, too.",
+        check=f"{IDENTITIES}:printed_sequence",
+        shows={
+            "difference of f, p = 1": ZERO,
+            "order of f, p = 2": order(2),
+            "order of f, p = 3": order(2),
+            "order of L2r, r = 2": order(2),
+        },
+    ),
+    Argument(
+        id="printed-brackets",
+        item="Appendix B.1",
+        says="The printed brackets do not hold negative functions and are not narrow: two signs are wrong; with "
+        "max{zeta - tau, -M} and min{zeta + tau, M} both statements hold, and (14) follows.",
+        verdict="disproved",
+        premises=[
+            Premise(
+                words="L_i(x) := max{zeta_i(x) - tau, 0}, U_i(x) := max{zeta_i(x) + tau, M}", where="App. B.1, step 1"
+            ),
+            Premise(
+                words="F_N is in the union of [L_i, U_i] ... U_i(x) - L_i(x) <= min{2 tau, M}", where="App. B.1, step 2"
+            ),
+        ],
+        derivation=[
+            "L_i >= 0: no bracket holds a function with a negative value.",
+            "U_i >= M: where zeta_i < M - tau the width is at least M - max{zeta_i - tau, 0} > 2 tau, for tau < M / 2.",
+            "Mended: |f| <= M and |f - zeta_i| <= tau give L_i <= f <= U_i, and U_i - L_i <= min{2 tau, 2 M}.",
+        ],
+        reading="None for the width; that functions are not negative would mend the lower end.",
+        check=f"{IDENTITIES}:brackets",
+        shows={
+            "share of f outside, printed": (0.4, 0.6),
+            "median width over 2 tau, printed": (2.0, 100.0),
+            "distance outside, mended": (-1.0, 1e-12),
+            "largest width over 2 tau, mended": (0.0, 1.0 + 1e-12),
+        },
+    ),
+]
