@@ -30,6 +30,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_nb",
+    "sphinx_gallery.gen_gallery",
     "mathml",
 ]
 templates_path = ["_templates"]
@@ -52,6 +53,24 @@ exclude_patterns.append("_made")
 for page in ROOT.glob("studies/*/README.md"):
     text = page.read_text(encoding="utf-8").replace("](../../docs/", "](../")
     (HERE / "papers" / f"{page.parent.name}.md").write_text(text, encoding="utf-8")
+
+# A script whose text is as it was at the last build is not run again; one that is run begins anew.
+shutil.rmtree(HERE / "gallery" / "outputs", ignore_errors=True)
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "examples",
+    "filename_pattern": r"\.py$",
+    "image_scrapers": ("gallery_pictures.saved",),
+    "reset_modules": (),
+    "capture_repr": (),
+    "min_reported_time": 1e9,
+    "show_memory": False,
+    "write_computation_times": False,
+    "download_all_examples": False,
+    "show_signature": False,
+    "default_thumb_file": str(HERE / "images" / "gates.png"),
+}
+exclude_patterns += ["gallery", "examples/*.ipynb"]  # pages are made of the scripts, and notebooks of the same names
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3

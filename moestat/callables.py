@@ -171,7 +171,7 @@ class _Walk:
             self.say(np.ascontiguousarray(value).tobytes())
         elif kind is types.CodeType:
             self.code(value, where)
-        elif hasattr(value, "detach"):  # a tensor of PyTorch, whose pickle is another one each time
+        elif hasattr(kind, "detach"):  # a tensor of PyTorch, whose pickle is another one each time
             self.put(value.detach().cpu().numpy(), where)
         elif id(value) in self.seen:
             self.say("again", self.seen[id(value)])
