@@ -54,6 +54,7 @@ class Cluster(Here):
         workers = self.client.ncores()  # a cluster may start them only when there is work
         self.looked = time.monotonic()  # when workers were looked for, and below when they were there
         self.seen = self.looked if workers else math.inf
+        self.joined = self._last_joined()
         if not workers:
             say(f"the scheduler {scheduler} has no workers yet; waiting for the first")
 
@@ -99,8 +100,16 @@ class Cluster(Here):
         self.looked = now
         if self.client.ncores():
             self.seen = now
+        elif math.isinf(self.seen):
+            if self._last_joined() > self.joined:  # and was gone before the next look
+                self.seen = now
         elif now - self.seen > WITHOUT_WORKERS:
             raise PoolError(f"the workers of the scheduler {self.client.scheduler.address} are all gone: start some")
+
+    def _last_joined(self) -> float:
+        """Return when a worker last came, by the scheduler's clock."""
+        events = self.client.get_events("all")
+        return max((at for at, event in events if event.get("action") == "add-worker"), default=0.0)
 
     def close(self) -> None:
         """Leave the cluster; end it, if it is ours."""
