@@ -120,7 +120,8 @@ def test_files_count_that_a_name_or_a_module_stands_for(tmp_path, monkeypatch):
     found = []
     for power in (2, 3):
         file = tmp_path / "rate_helper.py"
-        file.write_text(f"def gate(s, order):\n    return (s**{power}, {power} * s, 2 + 0 * s)[: order + 1]\n")
+        text = f"def gate(s, order):\n    return (s**{power}, {power} * s, 2 + 0 * s)[: order + 1]\n"
+        file.write_text(text + "#" * power)  # compiled files are told apart by second and size
         importlib.invalidate_caches()
         module = importlib.reload(sys.modules["rate_helper"]) if power == 3 else importlib.import_module("rate_helper")
         own_files.remember()
