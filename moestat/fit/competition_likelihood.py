@@ -85,7 +85,7 @@ class Slopes(NamedTuple):
 def slopes(model: Competition, free: Array, features: Array, y: Array, temperature: float) -> Slopes:
     """Return log p(y | x) and its derivatives at free (..., k P), features (..., q, n), y (..., n); T = 0 is hard."""
     xp = namespace(free, features, y)
-    if _is_compiled(free, features, y) and free.ndim == 2 == y.ndim:
+    if kernel.serves(free, features, y) and free.ndim == 2 == y.ndim:
         size = (len(y), free.shape[-1] // model.atom_size, y.shape[-1])
         through, log_variance = np.empty(size), np.empty(size)
         return Slopes(_compiled(model, free, features, y, temperature, through, log_variance), through, log_variance)
@@ -110,7 +110,7 @@ def slopes(model: Competition, free: Array, features: Array, y: Array, temperatu
 def hard_log_density(model: Competition, free: Array, features: Array, y: Array) -> Array:
     """Return log p(y | x) alone, at temperature 0; arguments as in :func:`slopes`."""
     xp = namespace(free, features, y)
-    if _is_compiled(free, features, y) and free.ndim == 3 == y.ndim and y.shape[1] == 1:
+    if kernel.serves(free, features, y) and free.ndim == 3 == y.ndim and y.shape[1] == 1:
         return _compiled(model, free, features[:, 0, ...], y[:, 0, :], 0.0)
     theta = xp.reshape(free, (*free.shape[:-1], -1, model.atom_size))
     g, _ = model.outputs(theta[..., model.w], features)
@@ -121,10 +121,6 @@ def hard_log_density(model: Competition, free: Array, features: Array, y: Array)
     precision = xp.exp(xp.minimum(-log_variance, xp.full_like(log_variance, _LARGEST)))
     joint = logits - 0.5 * (residual * residual * precision + log_variance + LOG_2PI)
     return log_sum_exp(joint) - log_sum_exp(logits)
-
-
-def _is_compiled(*arrays: Array) -> bool:
-    return all(isinstance(array, np.ndarray) for array in arrays) and kernel.vector_bits() > 0
 
 
 def _compiled(

@@ -139,14 +139,13 @@ class CompiledProblem(Problem):
             compiled.assemble(plan.sums / n, plan.place, plan.root, hessian[k])
         return loss, gradient, hessian
 
-    def gradient(self, theta: Array, tau: experts.Smoothing = 0.0) -> tuple[Array, Array]:
-        """Return loss (M,) and gradient (M, N, P) at theta (M, N, P), as :meth:`Model.gradient` does."""
-        size, share = len(theta), len(theta) // self.batch
-        taus, loss, gradient = _each(tau, size), np.empty(size), np.empty(theta.shape)
-        for k in range(size):
-            loss[k] = self._sum(k // share, theta[k], taus[k], 0.0, 1) / self.n
-            self._write(gradient[k])
-        return loss, gradient
+    def gradient(self, theta: Array) -> Array:
+        """Return the gradient (M, N, P) at theta (M, N, P), without a smoothed kink."""
+        gradient, share = np.empty(theta.shape), len(theta) // self.batch
+        for own, data, atoms in zip(gradient, np.arange(len(theta)) // share, theta, strict=True):
+            self._sum(data, atoms, 0.0, 0.0, 1)
+            self._write(own)
+        return gradient
 
     def _write(self, gradient: np.ndarray) -> None:
         """Write the gradient (N, P) that the plan's sums make."""

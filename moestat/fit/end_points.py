@@ -25,7 +25,9 @@ hence the radius of a confidence set for f.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -60,6 +62,71 @@ def minima(loss: np.ndarray, tolerance: float) -> Minima:
         label[k] = current
     count = np.bincount(label[label >= 0], minlength=current + 1)
     return Minima(label, count, lower_left(int(count.sum()), len(count)))
+
+
+class Record(ABC):
+    """The end points of one search of a data set of n samples; ``variance`` is that of y."""
+
+    def __init__(self, n: int, variance: float) -> None:
+        self.n, self.variance = n, variance
+        self.kinds: list[str] = []  #: Of the starts that led to the end points, in the order in which they were found.
+        self.losses: dict[str, list[float]] = {}  #: By kind the last loss of every start.
+        self.steps = 0.0
+
+    @property
+    @abstractmethod
+    def values(self) -> np.ndarray:
+        """Losses (E,) of the end points."""
+
+    @property
+    def loss(self) -> np.ndarray:
+        """The same, infinite where they are not finite."""
+        values = self.values
+        return np.where(np.isfinite(values), values, np.inf)
+
+    @property
+    def winner(self) -> int:
+        """Position of the lowest end point."""
+        return int(np.argmin(self.loss))
+
+    def minima(self, which: np.ndarray | slice = slice(None)) -> Minima:
+        """Sort some end points by minimum."""
+        loss = self.loss
+        return minima(loss[which], tolerance_of(float(loss.min()), self.n, self.variance))
+
+    @property
+    def independent(self) -> np.ndarray:
+        """Which end points come from independent starts: replacements descend from the best fit."""
+        return np.array([kind != "replace" for kind in self.kinds])
+
+    @property
+    def found(self) -> int:
+        """How many independent starts have ended at the best minimum."""
+        return int(np.sum((self.minima().label == 0) & self.independent))
+
+    def lowered(self, before: float) -> bool:
+        """Whether the best loss has fallen below ``before`` by more than what tells two minima apart."""
+        best = float(self.loss.min())
+        return before - best > tolerance_of(best, self.n, self.variance)
+
+    def told(self, loss: np.ndarray, agree: int) -> dict[str, Any]:
+        """Return what is said of a search whose end points have the losses (E,), and that asked for so many to agree.
+
+        The names are those of the fields of :class:`moestat.fit.global_search.Search`.
+        """
+        local, lowest = np.array([kind == "local" for kind in self.kinds]), loss[self.winner]
+        return {
+            "kind": self.kinds[self.winner],
+            "loss": loss,
+            "end_kind": np.array(self.kinds),
+            "start_losses": {kind: np.array(losses) for kind, losses in self.losses.items() if losses},
+            "found": self.found,
+            "distinct": len(self.minima().count),
+            "lower_left": self.minima(self.independent).lower_left,
+            "gain": float(2.0 * self.n * (loss[local].min() - lowest)) if np.isfinite(lowest) else np.nan,
+            "agreed": self.found >= agree,
+            "steps": self.steps,
+        }
 
 
 def tolerance_of(best: float, n: int, variance: float) -> float:

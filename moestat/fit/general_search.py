@@ -78,39 +78,35 @@ def search(
     run = _Run(model, x, y, local.shape[1], box, budget, max_iterations, tolerance)
     run.finish(np.clip(local, -box, box), ["local"] * len(local))
     for round_ in range(1 + budget.rounds):
-        before = run.best
+        before = float(run.loss.min())
         if round_ == 0:
             drawn = random_starts(model, x, y, run.atoms, budget.random, stream("search random"))
             entries = [("near", near(known, budget.near, stream, box=box)), ("random", drawn)]
         else:
             entries = [("replace", run.replaced(budget.replaced, stream(f"search replace {round_}")))]
         run.race([(kind, np.clip(theta, -box, box)) for kind, theta in entries if len(theta)])
-        lowered = before - run.best > end_points.tolerance_of(run.best, len(y), run.variance)
-        if round_ > 0 and not lowered and run.found >= budget.agree:
+        if round_ > 0 and not run.lowered(before) and run.found >= budget.agree:
             break
     return run.result()
 
 
-class _Run:
-    """The state of one search: end points so far, losses of all starts, steps spent."""
+class _Run(end_points.Record):
+    """The state of one search."""
 
     def __init__(
         self, model: FunctionModel, x: np.ndarray, y: np.ndarray, atoms: int, box: float, budget: Budget, *how: Any
     ) -> None:
+        super().__init__(len(y), float(np.var(y)))
         self.model, self.x, self.y, self.atoms, self.box, self.budget = model, x, y, atoms, box, budget
         self.max_iterations, self.tolerance = how
-        self.variance = float(np.var(y))
         self.ends: list[Ends] = []
-        self.kinds: list[str] = []
-        self.losses: dict[str, list[float]] = {}
-        self.steps = 0.0
 
     def fit(self, theta: np.ndarray, rows: int, steps: int, tolerance: float) -> Ends:
         """Go down from starts (S, N, P) on the first rows."""
         problem = self.problem(len(theta), rows)
         flat = np.ascontiguousarray(theta.reshape(len(theta), -1))
         ends = descend(problem, flat, np.arange(len(flat)), self.box, steps, tolerance)
-        self.steps += rows / len(self.y) * float(ends.iterations.sum())
+        self.steps += rows / self.n * float(ends.iterations.sum())
         return ends
 
     def problem(self, members: int, rows: int) -> Problem:
@@ -118,7 +114,7 @@ class _Run:
 
     def finish(self, theta: np.ndarray, kinds: list[str]) -> None:
         """Fit starts to the end on all rows."""
-        ends = self.fit(theta, len(self.y), self.max_iterations, self.tolerance)
+        ends = self.fit(theta, self.n, self.max_iterations, self.tolerance)
         self.ends.append(ends)
         self.kinds += kinds
         for kind, loss in zip(kinds, ends.loss, strict=True):
@@ -129,7 +125,7 @@ class _Run:
         kinds = [kind for kind, theta in entries for _ in theta]
         theta = np.concatenate([theta for _, theta in entries])
         for steps, share in self.budget.heats:
-            ends = self.fit(theta, min(self.budget.rows, len(self.y)), steps, COARSE)
+            ends = self.fit(theta, min(self.budget.rows, self.n), steps, COARSE)
             order = np.argsort(np.where(np.isfinite(ends.loss), ends.loss, np.inf), kind="stable")
             on = order[: max(1, int(np.ceil(share * len(order))))]
             for k in order[len(on) :]:
@@ -151,55 +147,17 @@ class _Run:
         return Ends(*(np.concatenate(parts) for parts in zip(*(vars(e).values() for e in self.ends), strict=True)))
 
     @property
-    def loss(self) -> np.ndarray:
-        """Losses (E,) of the end points; infinite where they are not finite."""
-        values = self.all.loss
-        return np.where(np.isfinite(values), values, np.inf)
-
-    @property
-    def winner(self) -> int:
-        return int(np.argmin(self.loss))
-
-    @property
-    def best(self) -> float:
-        return float(self.loss.min())
-
-    def minima(self, which: np.ndarray | slice = slice(None)) -> end_points.Minima:
-        """Sort end points by minimum."""
-        tolerance = end_points.tolerance_of(self.best, len(self.y), self.variance)
-        return end_points.minima(self.loss[which], tolerance)
-
-    @property
-    def independent(self) -> np.ndarray:
-        return np.array([kind != "replace" for kind in self.kinds])
-
-    @property
-    def found(self) -> int:
-        """How many independent starts have ended at the best minimum."""
-        return int(np.sum((self.minima().label == 0) & self.independent))
+    def values(self) -> np.ndarray:
+        """Losses (E,) of the end points."""
+        return np.asarray(self.all.loss)
 
     def result(self) -> Search:
         """Certify the best end point and put the record together."""
         every, loss, winner = self.all, self.loss, self.winner
         chosen = Ends(*(value[[winner]] for value in vars(every).values()))
-        problem = self.problem(1, len(self.y))
+        problem = self.problem(1, self.n)
         numbers = (np.array([winner]), loss[None], every.status[None])
         fit = fit_of(problem, chosen, np.array([0]), self.box, self.max_iterations, self.tolerance, *numbers)
         ends = every.theta.reshape(len(loss), self.atoms, -1)
         ends[winner], loss[winner] = fit.theta[0], fit.loss[0]
-        local = np.array([kind == "local" for kind in self.kinds])
-        return Search(
-            fit=fit,
-            kind=self.kinds[winner],
-            ends=ends,
-            loss=loss,
-            status=every.status,
-            end_kind=np.array(self.kinds),
-            start_losses={kind: np.array(losses) for kind, losses in self.losses.items()},
-            found=self.found,
-            distinct=len(self.minima().count),
-            lower_left=self.minima(self.independent).lower_left,
-            gain=float(2.0 * len(self.y) * (loss[local].min() - loss[winner])),
-            agreed=self.found >= self.budget.agree,
-            steps=self.steps,
-        )
+        return Search(fit=fit, ends=ends, status=every.status, **self.told(loss, self.budget.agree))

@@ -147,21 +147,18 @@ def global_search(
     return run.result()
 
 
-class _Run:
-    """The state of one search: end points so far, losses of all starts, steps spent."""
+class _Run(end_points.Record):
+    """The state of one search."""
 
     def __init__(
         self, model: Model, x: Array, y: Array, box: float, budget: Budget, max_iterations: int, precision: Precision
     ) -> None:
-        xp = namespace(x, y)
+        super().__init__(x.shape[0], float(namespace(x, y).var(y)))
         self.model, self.x, self.y, self.box, self.budget = model, x, y, box, budget
         self.options: dict[str, Any] = {"box": box, "precision": precision}
         self.max_iterations = max_iterations
-        self.n, self.variance = x.shape[0], float(xp.var(y))
         self.fits: list[Fit] = []
-        self.kinds: list[str] = []
-        self.losses: dict[str, list[float]] = {kind: [] for kind in KINDS}
-        self.steps = 0.0
+        self.losses = {kind: [] for kind in KINDS}
 
     def fit(self, theta: np.ndarray, rows: int, **options: Any) -> list[Fit]:
         """Fit one data set from many starts (S, N, P); one result per start."""
@@ -216,53 +213,20 @@ class _Run:
         return np.stack([fits[k].theta[0] for k in order])
 
     @property
-    def loss(self) -> np.ndarray:
-        """Losses (E,) of the end points; infinite where they are not finite."""
-        values = np.array([float(fit.loss[0]) for fit in self.fits])
-        return np.where(np.isfinite(values), values, np.inf)
+    def values(self) -> np.ndarray:
+        """Losses (E,) of the end points."""
+        return np.array([float(fit.loss[0]) for fit in self.fits])
 
     @property
     def best(self) -> Fit:
         """The lowest end point."""
-        return self.fits[int(np.argmin(self.loss))]
-
-    def minima(self, which: np.ndarray | slice = slice(None)) -> end_points.Minima:
-        """Sort some end points by minimum."""
-        loss = self.loss
-        return end_points.minima(loss[which], end_points.tolerance_of(float(loss.min()), self.n, self.variance))
-
-    @property
-    def independent(self) -> np.ndarray:
-        """Which end points come from independent starts: replacements descend from the best fit."""
-        return np.array([kind != "replace" for kind in self.kinds])
-
-    @property
-    def found(self) -> int:
-        """How many independent starts have ended at the best minimum."""
-        return int(np.sum((self.minima().label == 0) & self.independent))
-
-    def lowered(self, before: float) -> bool:
-        """Whether the best loss has fallen below ``before`` by more than what tells two minima apart."""
-        best = float(self.loss.min())
-        return before - best > end_points.tolerance_of(best, self.n, self.variance)
+        return self.fits[self.winner]
 
     def result(self) -> Search:
         """Put the record together."""
-        loss = self.loss
-        winner = int(np.argmin(loss))
-        local = np.array([kind == "local" for kind in self.kinds])
         return Search(
-            fit=replace(self.best, start=np.array([winner])),
-            kind=self.kinds[winner],
+            fit=replace(self.best, start=np.array([self.winner])),
             ends=np.stack([fit.theta[0] for fit in self.fits]),
-            loss=loss,
             status=np.array([int(fit.status[0]) for fit in self.fits]),
-            end_kind=np.array(self.kinds),
-            start_losses={kind: np.array(losses) for kind, losses in self.losses.items() if losses},
-            found=self.found,
-            distinct=len(self.minima().count),
-            lower_left=self.minima(self.independent).lower_left,
-            gain=float(2.0 * self.n * (loss[local].min() - loss[winner])) if np.isfinite(loss[winner]) else np.nan,
-            agreed=self.found >= self.budget.agree,
-            steps=self.steps,
+            **self.told(self.loss, self.budget.agree),
         )

@@ -85,9 +85,9 @@ def sgd(
     # overflow is how divergence shows; it is left in the result for the caller to count
     with np.errstate(over="ignore", invalid="ignore"):
         if batch_size == n:
-            evaluated = _on_all_samples(model, theta.shape[-2], x, y)
+            gradient_at = _on_all_samples(model, theta.shape[-2], x, y)
             for _ in range(epochs):
-                theta = theta - rate * evaluated(theta)[1]
+                theta = theta - rate * gradient_at(theta)
             return xp.reshape(theta, start.shape)
         for part_x, part_y in _minibatches(x, y, batch_size, _orders(order, x.shape[0], n, epochs, batch_size)):
             _, gradient = model.gradient(theta, part_x[:, None, :, :], part_y[:, None, :])
@@ -95,22 +95,17 @@ def sgd(
     return xp.reshape(theta, start.shape)
 
 
-def _on_all_samples(model: Model, n_atoms: int, x: Array, y: Array) -> Callable[[Array], tuple[Array, Array]]:
-    """Return the function of theta (R, K, N, P) that gives loss (R, K) and gradient (R, K, N, P) on all samples.
+def _on_all_samples(model: Model, n_atoms: int, x: Array, y: Array) -> Callable[[Array], Array]:
+    """Return the gradient on all samples x (R, n, d), y (R, n) as a function of theta (R, K, N, P), to the same shape.
 
-    The loss is half the mean squared residual on x (R, n, d), y (R, n). It is compiled where that is possible.
+    It is that of half the mean squared residual, compiled where that is possible.
     """
-    if not (isinstance(x, np.ndarray) and kernel.vector_bits()):
-        return lambda theta: model.gradient(theta, x[:, None, :, :], y[:, None, :])
+    if not kernel.serves(x):
+        return lambda theta: model.gradient(theta, x[:, None, :, :], y[:, None, :])[1]
     from moestat.fit.compiled_problem import CompiledProblem  # needs numba, and half a second to import it
 
     problem = CompiledProblem(model, n_atoms, x, y)
-
-    def evaluated(theta: Array) -> tuple[Array, Array]:
-        loss, gradient = problem.gradient(theta.reshape(-1, *theta.shape[-2:]))
-        return loss.reshape(theta.shape[:2]), gradient.reshape(theta.shape)
-
-    return evaluated
+    return lambda theta: problem.gradient(theta.reshape(-1, *theta.shape[-2:])).reshape(theta.shape)
 
 
 def _orders(

@@ -22,6 +22,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from moestat import cache
 
 VARIABLE = "MOESTAT_KERNEL"
@@ -45,6 +47,11 @@ def vector_bits() -> int:
     A ValueError says that ``MOESTAT_KERNEL`` is not one of its values, or asks for what this machine does not have.
     """
     return _choice(os.environ.get(VARIABLE, ""))[0]
+
+
+def serves(*arrays: Any) -> bool:
+    """Return whether the compiled code computes with these arrays: NumPy's, on a processor that it can be made for."""
+    return all(isinstance(array, np.ndarray) for array in arrays) and vector_bits() > 0
 
 
 @functools.cache

@@ -206,7 +206,7 @@ def _most(model: Model, n_atoms: int, x: Array, batch_bytes: int | None) -> int:
 
 def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:
     """Return the problems of a batch, compiled for this processor where that is possible."""
-    if isinstance(x, np.ndarray) and kernel.vector_bits():
+    if kernel.serves(x):
         from moestat.fit.compiled_problem import CompiledProblem  # needs numba, and half a second to import it
 
         return CompiledProblem(model, n_atoms, x, y, precision)
