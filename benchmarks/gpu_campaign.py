@@ -9,16 +9,21 @@ there is not done again. So the script can be killed at any moment and started a
 ``--seconds``. The units, the most important first, are
 
 * ``peak``: products of square matrices in float32 and float64, a copy of memory, a stack of Cholesky solutions;
-* ``evaluation``: loss, gradient and Hessian, against one processor core's, and its share of the float32 peak;
+* ``evaluation``: loss, gradient and Hessian by array code and by the kernels, beside the processor's numbers, and the
+  share of the float64 peak;
 * ``core``, ``fits``: batches of fits (d = 8, eight true experts, nine fitted) from starts near the truth to certified
   ends, on one core in CPU seconds and on the GPU in wall seconds, kernels being compiled before: as many data sets from
-  one start each, and one data set from as many starts;
-* ``tests``: ``pytest -m gpu``.
+  one start each, and one data set from as many starts; the core works beside the GPU's first units;
+* ``tests``: ``pytest -m gpu``;
+* ``settle``: two searches of the least-squares argmin that draw everything apart (:mod:`moestat.fit.settle`), of a data
+  set of each of ten truths of the law: how far apart they end, and after how many evaluations.
 
-A fit's share is that of the float32 peak which its evaluations alone would use. The last columns compare those fits
+A fit's share is that of the float64 peak which its evaluations alone would use. The last columns compare those fits
 that the core has done, too: the largest difference of a loss, relative to it, and how many ended lower or higher by
-more than 1e-9 of it, in another local minimum. With ``--device cpu`` arrays of array-api-strict stand in the GPU's
-place: the same code, without its speed.
+more than 1e-9 of it, in another local minimum. Of a search the tables say in how many of the data sets both ended
+within log n noise variances of each other in the residual sum of squares (settled), and within 0.1 of one.
+
+With ``--device cpu`` arrays of array-api-strict stand in the GPU's place: the same code, without kernels and speed.
 """
 
 from __future__ import annotations
@@ -30,6 +35,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +44,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from moestat.arrays import backend, resolve_device, to_numpy
+from moestat.fit.cuda_problem import problem_on_device
 from moestat.fit.gradient import perturb
 from moestat.fit.linalg import cholesky_solve
 from moestat.fit.moments import Problem, layout
 from moestat.fit.newton import from_each, least_squares
+from moestat.fit.settle import settle
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.runner import origin
@@ -49,6 +58,7 @@ MODELS = [(gate, expert) for gate in ("softmax", "sigmoid") for expert in ("line
 RESULTS = Path(__file__).parent / "results" / "gpu_campaign.jsonl"
 BOX = 5.0
 FEW = 4  #: Fits of a batch that the core does, too.
+TRUTHS, VARIANCE = 10, 0.01  #: Of the searches.
 Row = dict[str, Any]
 
 
@@ -57,7 +67,7 @@ class Bench:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         tiny = arguments.tiny
-        self.tiny = tiny
+        self.tiny, self.budget = tiny, arguments.evaluations
         self.d, self.atoms = (2, 3) if tiny else (8, 9)
         self.sizes = [100] if tiny else arguments.n
         self.batches = [2] if tiny else arguments.batches
@@ -157,20 +167,22 @@ def evaluation(bench: Bench, gate: str, expert: str, n: int, batch: int, own: bo
     model = bench.model(gate, expert)
     x, y, theta = bench.case(model, n, batch, own)
     expected = Problem(model, bench.atoms, x[:1], y[:1], "double").hessian(theta[:1], 0.01, 1.0)
+    data, (point,) = bench.move(x, y), bench.move(theta)
     row: Row = {}
-    for precision in ("mixed", "double"):
-        problem = Problem(model, bench.atoms, *bench.move(x, y), precision)
-        (point,) = bench.move(theta)
+    for name, make in (("plain", Problem), ("kernels", problem_on_device)):
+        problem = make(model, bench.atoms, *data, "mixed")
         found = [to_numpy(part)[0] for part in problem.hessian(point, 0.01, 1.0)]
-        row[f"differs_{precision}"] = max(
+        row[f"differs_{name}"] = max(
             float(np.abs(a - b[0]).max() / np.abs(b[0]).max()) for a, b in zip(found, expected, strict=True)
         )
-        row[precision] = bench.seconds(lambda p=problem, t=point: p.hessian(t, 0.01, 1.0))  # type: ignore[misc]
-        row[f"loss_{precision}"] = bench.seconds(lambda p=problem, t=point: p.loss(t, 0.01))  # type: ignore[misc]
-    return row | {"tflops": flops_per_row(model, bench.atoms) * n * batch / row["mixed"] / 1e12, "GiB": bench.free()}
+        del found
+        row[name] = bench.seconds(lambda p=problem: p.hessian(point, 0.01, 1.0))  # type: ignore[misc]
+        row[f"loss_{name}"] = bench.seconds(lambda p=problem: p.loss(point, 0.01))  # type: ignore[misc]
+    return row | {"tflops": flops_per_row(model, bench.atoms) * n * batch / row["kernels"] / 1e12, "GiB": bench.free()}
 
 
-def core(bench: Bench, gate: str, expert: str, n: int, own: bool) -> Row:
+def core(arguments: argparse.Namespace, gate: str, expert: str, n: int, own: bool) -> Row:
+    bench = Bench(argparse.Namespace(**vars(arguments) | {"device": "cpu"}))
     model = bench.model(gate, expert)
     small = bench.case(model, 60, 2, own)
     fit(bench, model, *small)
@@ -211,8 +223,50 @@ def fits(bench: Bench, gate: str, expert: str, n: int, batch: int, own: bool, be
     }
 
 
+def settled(bench: Bench, gate: str, expert: str, n: int) -> Row:
+    model = bench.model(gate, expert)
+    law = bench.model("softmax", expert)  # both gates see the same data: those of a softmax truth
+    count = 2 if bench.tiny else TRUTHS
+    true = [truths.ground_truth(law, bench.atoms - 1, "dense", np.random.default_rng([2, k])) for k in range(count)]
+    drawn = [truths.sample(law, truth, n, VARIANCE, np.random.default_rng([3, k])) for k, truth in enumerate(true)]
+    x, y = (np.stack(part) for part in zip(*drawn, strict=True))
+    known = np.stack([truths.split(law, truth, bench.atoms)[None] for truth in true]) if gate == "softmax" else None
+    streams = [[np.random.default_rng([4, side, k]) for k in range(count)] for side in range(2)]
+    begin = time.perf_counter()
+    found = settle(
+        model,
+        *bench.move(x, y),
+        bench.atoms,
+        streams=(streams[0], streams[1]),
+        budget=60 if bench.tiny else bench.budget,
+        noise_variance=VARIANCE,
+        known=known,
+        width=12 if bench.tiny else 128,
+        box=BOX,
+    )
+    ends = {"settled": found.settled, "same": found.same_minimum, "apart": found.apart, "rss": found.rss / VARIANCE}
+    traces = [[one.trace.tolist() for one in side] for side in (found.first, found.second)]
+    return {
+        "seconds": time.perf_counter() - begin,
+        "status": [int(one.fit.status[0]) for side in (found.first, found.second) for one in side],
+        "smallest": [float(one.fit.min_eigenvalue[0]) for side in (found.first, found.second) for one in side],
+        **{name: value.tolist() for name, value in ends.items()},
+        "traces": traces,
+        "GiB": bench.free(),
+    }
+
+
+def agreed_after(row: Row, n: int, evaluations: float) -> tuple[int, int]:
+    """Return in how many data sets the searches were settled, and at one minimum, after so many evaluations each."""
+    apart = []
+    for pair in zip(*row["traces"], strict=True):
+        lowest = [min((loss for spent, loss in trace if spent <= evaluations), default=np.nan) for trace in pair]
+        apart.append(2.0 * n * abs(lowest[0] - lowest[1]) / VARIANCE)
+    return int(np.sum(np.array(apart) <= np.log(n))), int(np.sum(np.array(apart) <= 0.1))
+
+
 def tests(bench: Bench, left: float) -> Row:
-    command = [sys.executable, "-m", "pytest", "-m", "gpu", "-n", "0", "-q", "--tb=short", "tests"]
+    command = [sys.executable, "-m", "pytest", "-o", "addopts=", "-m", "gpu", "-n", "4", "-q", "--tb=short", "tests"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=left, cwd=Path(__file__).parents[1])
     except subprocess.TimeoutExpired as error:
@@ -220,26 +274,40 @@ def tests(bench: Bench, left: float) -> Row:
     return {"code": done.returncode, "tail": done.stdout[-4000:]}
 
 
-def units(bench: Bench, known: dict[str, Row], end: float) -> Iterator[tuple[str, Callable[[], Row]]]:
+def cores(bench: Bench) -> dict[str, tuple[str, str, int, bool]]:
+    """Return the arguments of the units that a core does, by their names."""
+    every = [(*model, n, own) for n in bench.sizes for model in bench.models for own in (True, False)]
+    return {
+        f"core {gate} {expert} {n} {'own' if own else 'shared'}": (gate, expert, n, own)
+        for gate, expert, n, own in every
+    }
+
+
+def units(
+    bench: Bench, known: dict[str, Row], beside: dict[str, Future], end: float
+) -> Iterator[tuple[str, Callable[[], Row]]]:
     """Name every unit, and say how it is done."""
     yield "peak", lambda: peak(bench)
-    batches = [(batch, own) for batch in bench.batches for own in (True, False)]
     for n in bench.sizes:
         for gate, expert in bench.models:
-            for batch, own in batches:
+            for own in (True, False):
+                batch = bench.batches[0]
                 name = f"evaluation {gate} {expert} {n} {batch} {'own' if own else 'shared'}"
                 yield name, lambda a=(gate, expert, n, batch, own): evaluation(bench, *a)  # type: ignore[misc]
-            for own in (True, False):
-                beside = f"core {gate} {expert} {n} {'own' if own else 'shared'}"
-                yield beside, lambda a=(gate, expert, n, own): core(bench, *a)  # type: ignore[misc]
-                for batch in bench.batches:
-                    name = f"fits {gate} {expert} {n} {batch} {'own' if own else 'shared'}"
-                    yield (
-                        name,
-                        lambda a=(gate, expert, n, batch, own), b=beside: fits(bench, *a, known[b]),  # type: ignore[misc]
-                    )
+        for name, (*model, size, own) in cores(bench).items():
+            if size != n:
+                continue
+            yield name, lambda one=name: beside[one].result(timeout=max(1.0, end - time.time()))  # type: ignore[misc]
+            for batch in bench.batches:
+                case = (*model, n, batch, own)
+                yield (
+                    name.replace("core", "fits").replace(f" {n} ", f" {n} {batch} "),
+                    lambda a=case, b=name: fits(bench, *a, known[b]),
+                )  # type: ignore[misc]
         if bench.cuda and n == bench.sizes[0]:
             yield "tests", lambda: tests(bench, max(1.0, end - time.time()))
+        for gate, expert in bench.models:
+            yield f"settle {gate} {expert} {n}", lambda a=(gate, expert, n): settled(bench, *a)  # type: ignore[misc]
 
 
 def read(path: Path) -> dict[str, Row]:
@@ -256,13 +324,13 @@ def report(rows: dict[str, Row]) -> str:
     """Put what is there into tables."""
     top = rows.get("peak", {})
     lines = [" ".join(f"{name} {value:.4g}" for name, value in top.items() if name != "machine")]
-    lines += ["", "evaluation                             ms mixed  double    loss  Tflop/s  share  differs"]
+    lines += ["", "evaluation                             ms plain kernels    loss  Tflop/s  share  differs"]
     for name, row in rows.items():
         if name.startswith("evaluation "):
-            share = row["tflops"] / top["float32"] if top else np.nan
+            share = row["tflops"] / top["float64"] if top else np.nan
             lines.append(
-                f"{name[11:]:38s} {1e3 * row['mixed']:8.2f} {1e3 * row['double']:7.2f} {1e3 * row['loss_mixed']:7.2f} "
-                f"{row['tflops']:8.3f} {share:6.1%} {row['differs_double']:8.1e}"
+                f"{name[11:]:38s} {1e3 * row['plain']:8.2f} {1e3 * row['kernels']:7.2f} "
+                f"{1e3 * row['loss_kernels']:7.2f} {row['tflops']:8.3f} {share:6.1%} {row['differs_kernels']:8.1e}"
             )
     lines += [
         "",
@@ -272,10 +340,21 @@ def report(rows: dict[str, Row]) -> str:
         if name.startswith("core "):
             lines.append(f"{name[5:] + ', one core':38s} {row['rate']:9.3g}               {row['steps']:6.0f}")
         elif name.startswith("fits "):
-            share = row["tflops"] / top["float32"] if top else np.nan
+            share = row["tflops"] / top["float64"] if top else np.nan
             lines.append(
                 f"{name[5:]:38s} {row['rate']:9.3g} {row['ratio']:7.2f} {share:6.1%} {row['steps']:6.0f} "
                 f"{row['most_steps']:5d} {row['differs']:8.1e} {row['lower']:6d} {row['higher']:7d}"
+            )
+    lines += ["", "searches of ten data sets     evaluations  settled  same minimum  seconds"]
+    for name, row in rows.items():
+        if name.startswith("settle "):
+            n = int(name.split()[-1])
+            spent = row["traces"][0][0][-1][0]
+            for budget in (b for b in (2500, 5000, 10_000, 20_000, 40_000) if b < spent):
+                within, one = agreed_after(row, n, budget)
+                lines.append(f"{name[7:]:30s} {budget:10d} {within:8d} {one:13d}")
+            lines.append(
+                f"{name[7:]:30s} {spent:10.0f} {sum(row['settled']):8d} {sum(row['same']):13d} {row['seconds']:8.0f}"
             )
     if "tests" in rows:
         lines += ["", rows["tests"]["tail"].strip().splitlines()[-1]]
@@ -286,7 +365,8 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=840, help="no unit begins later")
     parser.add_argument("--n", type=int, nargs="+", default=[10_000, 1000, 100_000], help="samples of a data set")
-    parser.add_argument("--batches", type=int, nargs="+", default=[64, 256], help="fits of a batch on the GPU")
+    parser.add_argument("--batches", type=int, nargs="+", default=[1024], help="fits of a batch on the GPU")
+    parser.add_argument("--evaluations", type=int, default=20_000, help="Newton evaluations of each search")
     parser.add_argument("--device", choices=("cpu", "auto", "cuda"), default="cuda")
     parser.add_argument("--tiny", action="store_true", help="d = 2, n = 100, two short fits of two models")
     parser.add_argument("--report", action="store_true", help="print the tables of what is there, and compute nothing")
@@ -296,13 +376,17 @@ def main(words: list[str] | None = None) -> int:
     known = read(path)
     if not arguments.report:
         bench = Bench(arguments)
-        with path.open("a") as file:
+        missing = {name: case for name, case in cores(bench).items() if name not in known}
+        workers = get_context("spawn")
+        with ProcessPoolExecutor(4, mp_context=workers) as pool, path.open("a") as file:
+            beside = {name: pool.submit(core, arguments, *case) for name, case in missing.items()}
             file.write("\n" * bool(known))  # after a line that was cut off
-            for name, unit in units(bench, known, end):
+            for name, unit in units(bench, known, beside, end):
                 if name in known:
                     continue
                 if time.time() > end:
                     print(f"out of time before: {name}", flush=True)
+                    pool.shutdown(wait=False, cancel_futures=True)
                     break
                 begin = time.time()
                 try:

@@ -110,7 +110,7 @@ def put(old: Array, new: Array, members: np.ndarray) -> Array:
 def coded(like: Array, otherwise: int, *marks: tuple[Array, int]) -> Array:
     """Return codes (M,) in an int64 array like another: of the marks (where, code) that hold the last one counts."""
     xp = namespace(like)
-    code = xp.full_like(like, otherwise)
+    code = xp.full_like(like, int(otherwise))  # CuPy takes no enum
     for where, value in marks:
         code = xp.where(where, xp.full_like(like, int(value)), code)
     return code

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import array_api_compat
 import numpy as np
 
 from moestat.arrays import Array, clamp, namespace, to_numpy
@@ -35,6 +36,11 @@ PASSES = 4  #: How often a step is re-solved with the coordinates that left the 
 SWITCH = 3e-3  #: Gauss-Newton becomes exact Newton once an accepted step lowers the loss by less than this share.
 COARSE = 1e-7
 """Below this share of the variance of y the residuals are so small that float32 products would only slow the end."""
+PATIENCE = 8
+"""On a GPU members that want to leave wait until they are one in so many, for a certificate of a few takes as long as
+one of many."""
+AT_ONCE = 128
+"""So many matrices a GPU factors in little more than the time of one: where damping is too small, several are tried."""
 REFUSALS = 12  #: How often the certificate may refuse to let a member stop before the member counts as stalled.
 CERTIFIED = ("gradient", "decrement", "min_eigenvalue", "box_hits")
 
@@ -43,12 +49,12 @@ _ROW = np.dtype(
     [
         *((name, float) for name in ("damping", "growth", "strictness", "loss", "decrement")),
         *((name, int) for name in ("stage", "refusals", "iterations", "factorisations", "status")),
-        *((name, bool) for name in ("newton", "fine", "small", "refused", "fresh")),
+        *((name, bool) for name in ("newton", "fine", "small", "refused", "waits", "fresh")),
         *((f"certified_{name}", int if name == "box_hits" else float) for name in CERTIFIED),
     ]
 )
 """What is kept of a member, such as whether its last step promised little (``small``), whether it asked to leave and
-was ``refused``, and whether it has just come and has no derivatives yet (``fresh``)."""
+was ``refused`` or ``waits`` for a certificate, and whether it has just come and has no derivatives yet (``fresh``)."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,7 @@ class _Batch:
         self.theta = xp.zeros((1, *starts.shape[1:]), dtype=starts.dtype)
         self.gradient = self.step = xp.zeros((1, p), dtype=starts.dtype)
         self.hessian = xp.zeros((1, p, p), dtype=starts.dtype)
+        self.patience, self.at_once = (PATIENCE, AT_ONCE) if array_api_compat.is_cupy_array(starts) else (10**9, 0)
         self.of = np.zeros(1, dtype=_ROW)
 
     def lay_out(self, old: np.ndarray, problem: Problem, variance: Array, data: np.ndarray) -> None:
@@ -144,11 +151,12 @@ class _Batch:
         """Move every member on: to its next rung, to the curvature of Newton's method, or by a step."""
         of = self.of
         # a member that has just been refused, or that changes rung or curvature, makes no step this time
-        settled = self.active & of["small"] & ~of["refused"]
+        moving = self.active & ~of["waits"]
+        settled = moving & of["small"] & ~of["refused"]
         of["stage"] += settled & of["newton"]
         of["newton"] |= settled
-        rejected = self._try_steps(self.active & ~(settled | of["refused"] | of["fresh"]))
-        self._evaluate(self.active & ~rejected)
+        rejected = self._try_steps(moving & ~(settled | of["refused"] | of["fresh"]))
+        self._evaluate(moving & ~rejected)
         of["fresh"] = False
 
     def _try_steps(self, move: np.ndarray) -> np.ndarray:
@@ -175,7 +183,9 @@ class _Batch:
         """Compute loss, gradient and Hessian of some members."""
         of, xp = self.of, namespace(self.theta)
         tau, curvature = self._smoothing(), xp.asarray(of["newton"].astype(float))[:, None, None]
-        for problem, which in ((self.problem, wanted & ~of["fine"]), (self.problem.in_double(), wanted & of["fine"])):
+        double = self.problem.in_double()
+        split = [(self.problem, wanted & ~of["fine"]), (double, wanted & of["fine"])]
+        for problem, which in [(double, wanted)] if double is self.problem else split:
             if which.any():
                 into = (xp.zeros(which.shape, dtype=xp.float64), self.gradient, self.hessian)
                 loss, self.gradient, self.hessian = problem.hessian(self.theta, tau, curvature, which, into)
@@ -201,10 +211,12 @@ class _Batch:
         stuck = (of["damping"] > MOST_DAMPING) | ~np.isfinite(of["loss"])
         spent = of["iterations"] >= settings.max_iterations
         leave = self.active & ((of["small"] & of["newton"] & last) | stuck | spent)
-        of["refused"] = leave
         done: np.ndarray = leave & spent & (not settings.certify_limit)
         self._give_up(done)
-        done |= self._try_to_leave(leave & ~done)
+        leave &= ~done
+        wait = np.sum(leave) * self.patience < np.sum(self.active & ~done)
+        of["waits"], of["refused"] = leave & wait, leave & ~wait
+        done |= self._try_to_leave(of["refused"])
         return done
 
     def _find_steps(self) -> None:
@@ -217,49 +229,61 @@ class _Batch:
         gradient, theta = self.gradient, xp.reshape(self.theta, self.gradient.shape)
         free = free_coordinates(theta, gradient, -box, box)
         pinned, before = xp.zeros_like(gradient), of["damping"].copy()
-        step = self._damped(self.hessian, xp.where(free, -gradient, pinned), free, self.active)
+        moving = self.active & ~of["waits"]
+        step = self._damped(xp.where(free, -gradient, pinned), free, moving)
         out = free & (xp.abs(theta + step) > box)
         of["decrement"], again = _read(-0.5 * xp.sum(gradient * step, axis=-1), xp.any(out, axis=-1))
         for solved in range(PASSES):
             if solved:
                 out = free & (xp.abs(theta + step) > box)
                 (again,) = _read(xp.any(out, axis=-1))
-            again = self.active & (again != 0)
+            again = moving & (again != 0)
             if not again.any():
                 break
             pinned = xp.where(out, xp.sign(theta + step) * box - theta, pinned)
             free = free & ~out
-            h, g, p, f = chosen((self.hessian, gradient, pinned, free), again)
-            rhs = xp.where(f, -(g + (h @ p[..., None])[..., 0]), p)
-            step = put(step, self._damped(h, rhs, f, again), again)
+            pushed = xp.where(free, -(gradient + xp.matmul(self.hessian, pinned[..., None])[..., 0]), pinned)
+            g, f = chosen((pushed, free), again)
+            step = put(step, self._damped(g, f, again), again)
         self.step = step
         of["growth"][of["damping"] > before] = 2.0
 
-    def _damped(self, hessian: Array, rhs: Array, free: Array, members: np.ndarray) -> Array:
+    def _damped(self, rhs: Array, free: Array, members: np.ndarray) -> Array:
         """Solve (H + damping) step = rhs on the free coordinates, raising the damping until H is positive definite.
 
-        The others get step = rhs. Arrays have a row for each of the ``members``, or for all. Damping is identity: it
-        leaves flat directions (the softmax gauge) where they are.
+        The others get step = rhs. ``rhs`` and ``free`` have a row for each of the ``members``, or for all. Damping is
+        identity: it leaves flat directions (the softmax gauge) where they are.
         """
-        of, xp = self.of, namespace(hessian)
-        rows = np.arange(len(members)) if len(members) == hessian.shape[0] else np.flatnonzero(members)
+        of, xp = self.of, namespace(rhs)
+        rows = np.arange(len(members)) if len(members) == rhs.shape[0] else np.flatnonzero(members)
         damping = of["damping"][rows]
         todo = members[rows] & (damping <= MOST_DAMPING)
         # all at first, whoever they are: to gather those who need it costs a GPU more than to solve for the others
-        step, ok = damped_solve(hessian, xp.asarray(damping), free, rhs, todo)
+        step, ok = damped_solve(self.hessian, xp.asarray(damping), free, rhs, todo, rows)
+        of["factorisations"][rows] += todo
         failed = todo & ~to_numpy(ok)
         step = xp.where(xp.asarray(todo & ~failed)[:, None], step, xp.zeros_like(step))
         while True:
-            of["factorisations"][rows] += todo
             damping = np.where(failed, 4.0 * damping, damping)
             todo = failed & (damping <= MOST_DAMPING)
             if not todo.any():
                 of["damping"][rows] = damping
                 return step
-            solved, ok = damped_solve(*chosen((hessian, xp.asarray(damping), free, rhs), todo))
-            step = put(step, solved, todo)
+            place = np.flatnonzero(todo)
+            tries = max(1, min(8, self.at_once // len(place)))
+            several = damping[place, None] * 4.0 ** np.arange(tries)
+            wanted, which = several <= MOST_DAMPING, np.repeat(place, tries)
+            f, g = (xp.take(part, xp.asarray(which), axis=0) for part in (free, rhs))
+            shifts = xp.asarray(several.reshape(-1))
+            solved, ok = damped_solve(self.hessian, shifts, f, g, wanted.reshape(-1), rows[which])
+            success = wanted & to_numpy(ok).reshape(wanted.shape)
+            last = np.where(success.any(axis=1), np.argmax(success, axis=1), np.sum(wanted, axis=1) - 1)
+            taken = np.arange(len(place)) * tries + last
+            step = put(step, xp.take(solved, xp.asarray(taken), axis=0), todo)
+            damping[place] = several.reshape(-1)[taken]
+            of["factorisations"][rows[place]] += last + 1
             failed = todo.copy()
-            failed[todo] = ~to_numpy(ok)
+            failed[place] = ~success.any(axis=1)
 
     def _give_up(self, done: np.ndarray) -> None:
         """Let members go without a certificate."""

@@ -15,6 +15,7 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit import cuda
 
 
 def cholesky_solve(h: Array, g: Array) -> tuple[Array, Array]:
@@ -24,27 +25,35 @@ def cholesky_solve(h: Array, g: Array) -> tuple[Array, Array]:
 
 
 def damped_solve(
-    h: Array, damping: Array, free: Array, rhs: Array, wanted: np.ndarray | None = None
+    h: Array,
+    damping: Array,
+    free: Array,
+    rhs: Array,
+    wanted: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
 ) -> tuple[Array, Array]:
     """Solve (h + damping) x = rhs on the free coordinates, member by member; x = rhs on the others.
 
     The symmetric float64 matrices h are (B, p, p), ``damping`` (B,), ``free`` and ``rhs`` (B, p). Returns the
     solutions, zero where the factorisation failed, and whether each member was positive definite (in floating point)
     and its solution is finite, (B,). What it returns for members that are not ``wanted``, (B,) bool, has no meaning.
+    With ``rows`` (B,) int the matrix of member k is ``h[rows[k]]``.
     """
     xp = namespace(h, rhs)
     if array_api_compat.is_cupy_array(h):
-        both = free[:, :, None] & free[:, None, :]
-        diagonal = xp.where(free, damping[:, None], xp.ones_like(rhs))
-        masked = xp.where(both, h, xp.zeros_like(h))
-        x, ok = _cuda(masked + xp.eye(h.shape[-1], dtype=h.dtype) * diagonal[:, None, :], rhs)
+        p, size = h.shape[-1], rhs.shape[0]
+        damped = xp.empty((size, p, p))
+        parts = (xp.ascontiguousarray(part) for part in (h, damping, free))
+        which = xp.asarray(np.arange(size) if rows is None else rows)
+        cuda.launch(cuda.kernel("damp"), p * p, size, *parts, which, np.int64(p), damped)
+        x, ok = _cuda(damped, rhs)
         ok = ok & xp.all(xp.isfinite(x), axis=-1)
         return xp.where(ok[:, None], x, xp.zeros_like(x)), ok
     matrices, shifts, kept, g = (to_numpy(part) for part in (h, damping, free, rhs))
     x, ok = np.zeros(g.shape), np.zeros(len(g), dtype=bool)
     for k in range(len(g)) if wanted is None else np.flatnonzero(wanted).tolist():
         # one copy, which LAPACK then factors in place: at 486 coordinates a copy takes a tenth of the factorisation
-        matrix = np.array(matrices[k], order="C")
+        matrix = np.array(matrices[k if rows is None else rows[k]], order="C")
         diagonal = matrix.reshape(-1)[:: len(matrix) + 1]
         diagonal += shifts[k]
         held = np.flatnonzero(~kept[k])
@@ -130,7 +139,7 @@ SQUARINGS = 12  #: A power of 4096 of the inverse: the quotient is then within 0
 def smallest_by_squaring(h: Array) -> Array:
     """Return the smallest eigenvalues (B,) of positive definite matrices, by products of stacks of matrices alone."""
     xp = namespace(h)
-    power = xp.linalg.inv(h)
+    power = inverse_by_halves(h)
     for _ in range(SQUARINGS):
         power = power / xp.max(xp.abs(power), axis=(-2, -1), keepdims=True)
         power = power @ power
@@ -138,6 +147,27 @@ def smallest_by_squaring(h: Array) -> Array:
     vector = power @ first
     vector = vector / xp.max(xp.abs(vector), axis=-2, keepdims=True)
     return xp.sum(vector * (h @ vector), axis=(-2, -1)) / xp.sum(vector * vector, axis=(-2, -1))
+
+
+LEAF = 32  #: Size up to which a GPU has a quick way to invert a stack of matrices.
+
+
+def inverse_by_halves(h: Array) -> Array:
+    """Return the inverses (B, p, p) of positive definite matrices, from those of blocks and of Schur complements.
+
+    At p = 486 a GPU takes a fifth of the time that it takes for the factorisation of a stack with pivots.
+    """
+    xp, p = namespace(h), h.shape[-1]
+    if p <= LEAF:
+        return xp.linalg.inv(h)
+    half = p // 2
+    upper = h[:, :half, half:]
+    first = inverse_by_halves(h[:, :half, :half])
+    turned = first @ upper
+    second = inverse_by_halves(h[:, half:, half:] - xp.matrix_transpose(upper) @ turned)
+    corner = turned @ second
+    top = xp.concat([first + corner @ xp.matrix_transpose(turned), -corner], axis=-1)
+    return xp.concat([top, xp.concat([-xp.matrix_transpose(corner), second], axis=-1)], axis=-2)
 
 
 def symmetric_eigen(h: Array) -> tuple[Array, Array]:

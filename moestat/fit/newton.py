@@ -16,8 +16,9 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit import kernel
+from moestat.fit import cuda, kernel
 from moestat.fit.active_set import State, take
+from moestat.fit.cuda_problem import problem_on_device
 from moestat.fit.descent import Settings, descend
 from moestat.fit.moments import Precision, Problem, layout, rows_per_chunk
 from moestat.models.regression import Model
@@ -186,7 +187,8 @@ def _ends(
 
     def problem(sets: np.ndarray) -> tuple[Problem, Array]:
         xs, ys = (xp.take(part, xp.asarray(sets), axis=0) for part in (x, y))
-        made[:] = [made[0].on(xs, ys) if made else _problem(model, starts.shape[1], xs, ys, precision)]
+        if not made or x.shape[0] > 1:  # a single data set is in every batch
+            made[:] = [made[0].on(xs, ys) if made else _problem(model, starts.shape[1], xs, ys, precision)]
         return made[0], xp.var(ys, axis=-1)
 
     return descend(problem, starts, counts, settings, _most(model, starts.shape[1], x, batch_bytes))
@@ -201,13 +203,16 @@ def _most(model: Model, n_atoms: int, x: Array, batch_bytes: int | None) -> int:
     # of a chunk: gates, experts and weights of pairs, and monomials while they are made; of data of its own, features
     numbers = rows * (n_atoms * (15 + 2 * n_atoms) + layout(model, n_atoms).sizes[0]) + 6 * p * p
     numbers += 2 * model.atom_size * n * (x.shape[0] > 1)
+    if array_api_compat.is_cupy_array(x) and cuda.serves(model):
+        numbers = rows * (2 * n_atoms * n_atoms + 8 * n_atoms) + 10 * p * p
+        numbers += (2 * model.atom_size + sum(layout(model, n_atoms).sizes)) * n * (x.shape[0] > 1)
     return max(1, int(batch_bytes // (8 * numbers)))
 
 
 def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:
-    """Return the problems of a batch, compiled for this processor where that is possible."""
+    """Return the problems of a batch, compiled for this processor or GPU where that is possible."""
     if kernel.serves(x):
         from moestat.fit.compiled_problem import CompiledProblem  # needs numba, and half a second to import it
 
         return CompiledProblem(model, n_atoms, x, y, precision)
-    return Problem(model, n_atoms, x, y, precision)
+    return problem_on_device(model, n_atoms, x, y, precision)

@@ -24,12 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import array_api_compat
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit.cuda_problem import problem_on_device
 from moestat.fit.gradient import perturb
-from moestat.fit.moments import Problem
+from moestat.fit.moments import CUDA_ROWS
 from moestat.fit.second_order import free_coordinates
 from moestat.models import experts, gates, truths
 from moestat.models.blocks import row_blocks, summed
@@ -120,7 +122,7 @@ def screen(
     """
     xp = namespace(x, y)
     smooth = 0.001 if model.expert == "relu" else 0.0
-    problem = Problem(model, len(theta), x[None, ...], y[None, ...], precision="double")
+    problem = problem_on_device(model, len(theta), x[None, ...], y[None, ...], "double")
     point = xp.asarray(theta)[None, ...]
     _, gradient, gram = problem.hessian(point, smooth, 0.0)
     free = to_numpy(free_coordinates(xp.reshape(point, gradient.shape), gradient, -box, box))[0]
@@ -184,7 +186,8 @@ def _group(model: Model, x: Array, y: Array, theta: Array, atoms: Array, smooth:
         )
         return tuple(to_numpy(a).astype(np.float64) for a in products)
 
-    return summed(of_rows(rows) for rows in row_blocks(x.shape[0], ROWS))
+    block = CUDA_ROWS if array_api_compat.is_cupy_array(x) else ROWS
+    return summed(of_rows(rows) for rows in row_blocks(x.shape[0], block))
 
 
 def log_mass(scores: Array) -> Array:

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
@@ -41,9 +42,9 @@ from moestat.models.regression import Model
 Streams = Sequence[np.random.Generator]
 
 SAME = 0.1  #: Two end points whose residual sums of squares differ by at most so many noise variances are one minimum.
-FIRST, ROUND = 16, 12  #: Starts of the first and of each later round.
+WIDTH = 12  #: Starts of a round; the first has a third more.
 HEATS = ((12, 0.4), (28, 0.4))  #: Newton steps of every heat of a round, and the share of its starts that goes on.
-SCREENS, SCREENED, PLACED = 2, 64, 3  #: Screens of a round, candidates of each, and how many of these become starts.
+SCREENS, SCREENED = 2, 64  #: Screens of a round, and candidates of each; a quarter of a round's starts come of one.
 FIXED, EACH = 5.0, 6.0
 """What a screen costs by its processor time: evaluations, and those for each candidate by its columns a parameter."""
 VISIT, KEPT = 0.3, 60  #: What a choice of an end point adds; so many of the lowest are chosen from.
@@ -94,6 +95,7 @@ def settle(
     budget: int,
     noise_variance: float,
     known: np.ndarray | None = None,
+    width: int = WIDTH,
     box: float = 5.0,
     precision: Precision = "mixed",
 ) -> Settled:
@@ -108,11 +110,14 @@ def settle(
         Newton evaluations of each search of each data set: steps tried. A round that has begun is finished, which may
         take up to 2500 more.
     noise_variance : float, above 0
-    known : array (K, atoms, P), optional
-        Points around which half of the first starts lie: forms of a known truth, say.
+    known : array (K, atoms, P) or (D, K, atoms, P), optional
+        Points around which half of the first starts lie: forms of a known truth, say, or of every data set's own.
+    width : int, default 12
+        Starts of a round; the first has a third more. Hundreds keep a GPU busy, where a round takes as long as its
+        longest fit.
     """
     count, n = x.shape[:2]
-    found = _searched(_Problem(model, x, y, atoms, noise_variance, box, precision), streams, budget, known)
+    found = _searched(_Problem(model, x, y, atoms, noise_variance, box, precision, width), streams, budget, known)
     first, second = found[:count], found[count:]
     rss = 2.0 * n * np.array([[one.loss[0] for one in own] for own in (first, second)])
     apart = np.abs(rss[0] - rss[1]) / noise_variance
@@ -130,11 +135,12 @@ def search(
     budget: int,
     noise_variance: float,
     known: np.ndarray | None = None,
+    width: int = WIDTH,
     box: float = 5.0,
     precision: Precision = "mixed",
 ) -> list[Found]:
     """Search each of D data sets once; the arguments are those of :func:`settle`, with one generator a data set."""
-    return _searched(_Problem(model, x, y, atoms, noise_variance, box, precision), [streams], budget, known)
+    return _searched(_Problem(model, x, y, atoms, noise_variance, box, precision, width), [streams], budget, known)
 
 
 @dataclass(frozen=True)
@@ -148,6 +154,7 @@ class _Problem:
     noise_variance: float
     box: float
     precision: Precision
+    width: int
 
     def fit(self, theta: np.ndarray, data: np.ndarray, **options: Any) -> Fit:
         """Fit each of M starts (M, N, P) to its data set (M,)."""
@@ -186,12 +193,13 @@ class _Line:
         """Return the starts of the next round, (S, N, P)."""
         model, box, rng = self.problem.model, self.problem.box, self.rng
         if not len(self.loss):
-            law = [truths.ground_truth(model, self.problem.atoms, "dense", rng) for _ in range(FIRST)]
-            near = search_starts.near(self.known, FIRST if len(self.known) else 0, lambda purpose: rng, box=box)
-            first: np.ndarray = np.concatenate([near, np.clip(np.stack(law), -box, box)])
-            return first
+            first = self.problem.width * 4 // 3
+            law = [truths.ground_truth(model, self.problem.atoms, "dense", rng) for _ in range(first)]
+            near = search_starts.near(self.known, first if len(self.known) else 0, lambda purpose: rng, box=box)
+            both: np.ndarray = np.concatenate([near, np.clip(np.stack(law), -box, box)])
+            return both
         made = [start for k in self.parents(SCREENS) for start in self.screened(self.ends[k])]
-        for turn, k in enumerate(self.parents(ROUND - len(made))):
+        for turn, k in enumerate(self.parents(self.problem.width - len(made))):
             if turn % 3 < 2 or len(self.loss) == 1:
                 made.append(moves.halved(model, self.ends[k], rng))
             else:
@@ -209,12 +217,15 @@ class _Line:
         drawn = search_starts.candidates(p.model, p.x[data, ...], base, SCREENED, law, self.rng, box=p.box)
         placed, gain = search_starts.screen(p.model, p.x[data, ...], p.y[data, ...], base, drawn, box=p.box)
         self.spent += FIXED + EACH * SCREENED * (p.model.expert_size + 1) / theta.size
-        return [np.concatenate([base, placed[k : k + 1]]) for k in np.argsort(-gain, kind="stable")[:PLACED]]
+        return [
+            np.concatenate([base, placed[k : k + 1]])
+            for k in np.argsort(-gain, kind="stable")[: self.problem.width // 4]
+        ]
 
     def going_on(self, theta: np.ndarray, loss: np.ndarray, share: float, twins: float) -> np.ndarray:
         """Return the positions of the starts (M, N, P) that go on, the lowest first."""
         marks = self.problem.marks(theta, self.data)
-        others = np.mean((marks[:, None] - self.marks[None]) ** 2, axis=-1).min(axis=1, initial=np.inf)
+        others = (cdist(marks, self.marks, "sqeuclidean") / marks.shape[1]).min(axis=1, initial=np.inf)
         out: list[int] = []
         for k in np.argsort(loss, kind="stable"):
             apart = np.mean((marks[out] - marks[k]) ** 2, axis=1).min(initial=others[k])
@@ -236,6 +247,7 @@ def _searched(problem: _Problem, streams: Sequence[Streams], budget: int, known:
     """Search every data set once with its generator of each sequence; results in that order."""
     check_settings(1, budget=budget)
     check_settings(2, atoms=problem.atoms)
+    check_settings(4, width=problem.width)
     if not problem.noise_variance > 0:
         raise ValueError(f"noise_variance is {problem.noise_variance}; it is the unit of a search, and must be above 0")
     count = problem.x.shape[0]
@@ -243,9 +255,11 @@ def _searched(problem: _Problem, streams: Sequence[Streams], budget: int, known:
         raise ValueError(f"streams has {wrong[0]} generators; each of {count} data sets needs its own")
     shape = (problem.atoms, problem.model.atom_size)
     told = np.empty((0, *shape)) if known is None else known
-    if told.shape[1:] != shape:
-        raise ValueError(f"known has shape {told.shape}; it must be (K, {shape[0]}, {shape[1]})")
-    lines = [_Line(problem, k, rng, told) for own in streams for k, rng in enumerate(own)]
+    each = told if told.ndim == 4 else np.broadcast_to(told, (count, *told.shape))
+    if each.ndim != 4 or each.shape[2:] != shape or len(each) != count:
+        wanted = f"(K, {shape[0]}, {shape[1]}) or ({count}, K, {shape[0]}, {shape[1]})"
+        raise ValueError(f"known has shape {told.shape}; it must be {wanted}")
+    lines = [_Line(problem, k, rng, each[k]) for own in streams for k, rng in enumerate(own)]
     while active := [line for line in lines if line.spent < budget]:
         _round(problem, active)
     return [_found(line) for line in lines]
