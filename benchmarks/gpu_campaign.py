@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import json
 import subprocess
 import sys
@@ -148,7 +149,7 @@ def fit(bench: Bench, model: Model, x: Any, y: Any, starts: np.ndarray) -> dict[
 
 def peak(bench: Bench) -> Row:
     size, rng, xp = 64 if bench.tiny else 8192, np.random.default_rng(0), bench.xp
-    row: Row = {}
+    row: Row = {"gpu": _name() if bench.cuda else "no GPU"}
     for name, dtype in (("float32", xp.float32), ("float64", xp.float64)):
         a = xp.asarray(rng.standard_normal((size, size)), dtype=dtype)
         row[name] = 2 * size**3 / bench.seconds(lambda a=a: a @ a) / 1e12  # type: ignore[misc]
@@ -161,6 +162,12 @@ def peak(bench: Bench) -> Row:
         )
         row[f"solve_{batch}"] = bench.seconds(lambda h=h, g=g: cholesky_solve(h, g))  # type: ignore[misc]
     return row
+
+
+def _name() -> str:
+    import cupy
+
+    return str(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())
 
 
 def evaluation(bench: Bench, gate: str, expert: str, n: int, batch: int, own: bool) -> Row:
@@ -291,7 +298,7 @@ def units(
     for n in bench.sizes:
         for gate, expert in bench.models:
             for own in (True, False):
-                batch = bench.batches[0]
+                batch = min(256, bench.batches[0])  # array code needs room
                 name = f"evaluation {gate} {expert} {n} {batch} {'own' if own else 'shared'}"
                 yield name, lambda a=(gate, expert, n, batch, own): evaluation(bench, *a)  # type: ignore[misc]
         for name, (*model, size, own) in cores(bench).items():
@@ -323,7 +330,7 @@ def read(path: Path) -> dict[str, Row]:
 def report(rows: dict[str, Row]) -> str:
     """Put what is there into tables."""
     top = rows.get("peak", {})
-    lines = [" ".join(f"{name} {value:.4g}" for name, value in top.items() if name != "machine")]
+    lines = [" ".join(f"{name} {value:.4g}" for name, value in top.items() if isinstance(value, float))]
     lines += ["", "evaluation                             ms plain kernels    loss  Tflop/s  share  differs"]
     for name, row in rows.items():
         if name.startswith("evaluation "):
@@ -359,6 +366,33 @@ def report(rows: dict[str, Row]) -> str:
     if "tests" in rows:
         lines += ["", rows["tests"]["tail"].strip().splitlines()[-1]]
     return "\n".join(lines)
+
+
+def write_tables(rows: dict[str, Row], folder: Path) -> None:
+    """Write the files that the tables of ``README.md`` are made of."""
+    fits = [["gate, experts", "n", "fits", "data", "one core", "GPU", "ratio", "steps a fit", "of the float64 peak"]]
+    searches = [["gate, experts", "n", "data sets", "evaluations a search", "settled", "same minimum", "s a data set"]]
+    for name, row in rows.items():
+        what, *words = name.split()
+        if what == "fits":
+            gate, expert, n, batch, own = words
+            core, share = rows[f"core {gate} {expert} {n} {own}"], row["tflops"] / rows["peak"]["float64"]
+            data = "one for each" if own == "own" else "one for all"
+            fits.append(
+                [f"{gate}, {expert}", n, batch, data, core["rate"], row["rate"], row["ratio"], row["steps"], share]
+            )  # type: ignore[list-item]
+        elif what == "settle":
+            gate, expert, n = words
+            spent = np.mean([trace[-1][0] for side in row["traces"] for trace in side])
+            count = len(row["settled"])
+            ends = [count, round(spent, -3), sum(row["settled"]), sum(row["same"]), row["seconds"] / count]
+            searches.append([f"{gate}, {expert}", n, *ends])  # type: ignore[list-item]
+    for name, table in (("gpu_fits", fits), ("gpu_searches", searches)):
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            file.write(f"# processor: {rows['peak']['gpu']}; load: 1\n")
+            csv.writer(file, lineterminator="\n").writerows(
+                [[f"{cell:.4g}" if isinstance(cell, float) else cell for cell in line] for line in table]
+            )
 
 
 def main(words: list[str] | None = None) -> int:
@@ -400,6 +434,8 @@ def main(words: list[str] | None = None) -> int:
                 file.write(json.dumps({"unit": name, **known[name], **more}) + "\n")
                 file.flush()
                 print(f"{name}: {time.time() - begin:.1f} s", flush=True)
+    if path == RESULTS:
+        write_tables(known, RESULTS.parent)
     print(report(known))
     return failed
 

@@ -146,7 +146,7 @@ def test_competition_gated_mixtures(cuda, fewer_steps):
     # rounding may decide between the peaks of a likelihood that jumps
     np.testing.assert_allclose(gpu["gain"], cpu["gain"], rtol=0, atol=20.0)
     np.testing.assert_allclose(gpu["hellinger"], cpu["hellinger"], rtol=1.0)
-    assert np.isfinite(gpu["D"]).all() and np.isfinite(gpu["decrement"]).all()
+    assert np.isfinite(gpu["D"]).all()
 
 
 def test_an_expert_that_wins_nowhere(cuda, fewer_steps):
