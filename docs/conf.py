@@ -16,6 +16,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(HERE))
 
+import readings  # noqa: E402
 import settings_tables  # noqa: E402
 
 import moestat  # noqa: E402
@@ -48,6 +49,7 @@ for notebook in sorted((ROOT / "studies" / "notebooks").glob("*.ipynb")):
     shutil.copy(notebook, notebooks)
 (HERE / "_made").mkdir(exist_ok=True)
 (HERE / "_made" / "settings.md").write_text(settings_tables.page(), encoding="utf-8")
+(HERE / "_made" / "readings.html").write_text(readings.page(), encoding="utf-8")
 exclude_patterns.append("_made")
 (HERE / "papers").mkdir(exist_ok=True)
 for page in ROOT.glob("studies/*/README.md"):
