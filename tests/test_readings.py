@@ -12,7 +12,8 @@ import xarray as xr
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 CLICK = """<script>
 const form = document.querySelector(".readings"), seen = [];
-const each = (names, then) => names.length ? [...form.elements[names[0]].options].map((o) => o.value).forEach((value) => {
+const options = (name) => [...form.elements[name].options].map((o) => o.value);
+const each = (names, then) => names.length ? options(names[0]).forEach((value) => {
   form.elements[names[0]].value = value;
   form.dispatchEvent(new Event("change"));
   each(names.slice(1), then);
