@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,12 +30,26 @@ def known(paper: str | None) -> dict[str, Path]:
 
 
 def listing(arguments: argparse.Namespace) -> None:
-    """List the known studies with titles and times."""
+    """List the known studies: those of papers by name, those of one's own, or of one paper, with titles and times."""
     from moestat.study import load
 
-    rows = {name: load.summary(path) for name, path in known(arguments.paper).items()}
-    _table((name, f"{title} ({expected})" if expected else title) for name, (title, expected) in rows.items())
-    print("in brackets: what the preset 'quick' states of its time" if rows else "no studies", file=sys.stderr)
+    papers: dict[str, list[str]] = {}
+    rows = {}
+    for name, path in known(arguments.paper).items():
+        if arguments.paper is None and (path.parent / "items.py").is_file():
+            papers.setdefault(path.parent.name.replace("_", "-"), []).append(name)
+        else:
+            title, expected = load.summary(path)
+            rows[name] = f"{title} ({expected})" if expected else title
+    for paper, names in papers.items():
+        print(textwrap.fill(f"{paper}: {', '.join(names)}", 80, subsequent_indent="  "))
+    _table(rows.items())
+    if papers:
+        print(f"with titles and times: {called()} --list --paper PAPER", file=sys.stderr)
+    elif rows:
+        print("in brackets: what the preset 'quick' states of its time", file=sys.stderr)
+    else:
+        print("no studies", file=sys.stderr)
 
 
 def claims(arguments: argparse.Namespace) -> None:
