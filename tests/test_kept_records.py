@@ -65,13 +65,6 @@ def test_every_rule_comes_to_the_verdict_of_its_record(study, preset, claims):
         np.testing.assert_allclose(numbers, there, rtol=1e-9, atol=1e-12, err_msg=verdict.claim)
 
 
-def test_the_page_of_items_is_that_of_the_records(tmp_path):
-    made = tmp_path / "items.md"
-    assert cli.main(["--paper", "--out", str(OUT), "--write", str(made)]) == 0
-    kept = OUT.parent / "docs" / "findings" / "items.md"
-    assert kept.read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), items.COMMAND
-
-
 def _verified(study, preset, replicates=1):
     said = []
     found = replay.verify(Request(study, preset, out=OUT), replicates, 0, said.append)
