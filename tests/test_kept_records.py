@@ -9,9 +9,8 @@ import pytest
 import xarray as xr
 from test_studies import STUDIES
 
-from moestat import cli
 from moestat.claims import verdicts
-from moestat.report import csv_text, items, ledger, shipping
+from moestat.report import csv_text, ledger, shipping
 from moestat.runner import manifest_file, records, replay, results
 from moestat.runner.request import Request
 from moestat.study import load, seal
