@@ -9,9 +9,8 @@ import pytest
 import xarray as xr
 from test_studies import STUDIES
 
-from moestat import cli
 from moestat.claims import verdicts
-from moestat.report import csv_text, items, ledger, shipping
+from moestat.report import csv_text, ledger, shipping
 from moestat.runner import manifest_file, records, replay, results
 from moestat.runner.request import Request
 from moestat.study import load, seal
@@ -63,13 +62,6 @@ def test_every_rule_comes_to_the_verdict_of_its_record(study, preset, claims):
         assert verdict.verdict == row["verdict"], verdict.why
         there = [float(row[key] or "nan") for key in ("estimate", "ci_low", "ci_high")]
         np.testing.assert_allclose(numbers, there, rtol=1e-9, atol=1e-12, err_msg=verdict.claim)
-
-
-def test_the_page_of_items_is_that_of_the_records(tmp_path):
-    made = tmp_path / "items.md"
-    assert cli.main(["--paper", "--out", str(OUT), "--write", str(made)]) == 0
-    kept = OUT.parent / "docs" / "findings" / "items.md"
-    assert kept.read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), items.COMMAND
 
 
 def _verified(study, preset, replicates=1):
