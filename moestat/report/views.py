@@ -15,7 +15,6 @@ from moestat.report import text
 from moestat.report.grid import Table, table, tone
 from moestat.rounding import estimate, number
 from moestat.study.cells import SENSITIVITY
-from moestat.study.seal import Written
 from moestat.study.spec import has_paper
 
 if TYPE_CHECKING:  # slow imports, which what shows verdicts alone does without
@@ -33,8 +32,6 @@ OF_RATES = (
     *("wider_low", "wider_high", "complete", "replicates", "failed", "not_converged"),
 )
 """What a table has of rates that could be fitted, if there are any."""
-RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
-"""When a rule was written, in a column."""
 SIGNS = {"yes": "\N{CHECK MARK}", "no": "\N{MULTIPLICATION X}", "open": "?"}
 """A sign beside each verdict, so that colour is never the only one."""
 
@@ -164,10 +161,15 @@ def claims(
     for row in judged:
         star = "*" if row["claim"] in bent else ""
         shown = (str(row["claim"]), str(row["statement"]), says(row), _number(row["predicted"]), estimated(row) + star)
-        rows.append((*shown, str(row["wording"]), RULES[written(row)]))
+        rows.append((*shown, str(row["wording"]), when(row), row.get("survives", "")))
         told += [BENT] if star and BENT not in told else []
-    columns = ("claim", "statement", "says", "predicted", "ours, 95 % interval", "verdict", "rule")
+    columns = ("claim", "statement", "says", "predicted", "ours, 95 % interval", "verdict", "rule", "FDR")
     return table(columns, rows, title=title, groups=groups, notes=told)
+
+
+def when(row: Mapping[str, Any]) -> str:
+    """Return when the rule of a verdict was written; of no verdict an empty text."""
+    return written(row) if row["verdict"] in wording.VERDICTS else ""
 
 
 def estimated(row: Mapping[str, Any]) -> str:

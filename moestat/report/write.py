@@ -228,9 +228,9 @@ def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
 
 def _told(row: Mapping[str, Any], claim: Claim) -> str:
     """Return what is said below a claim: whose it is, what the paper has, the rule and when it was written."""
-    when = views.RULES[written(row)]
-    said = {"predicted": number(row["predicted"]), "rule": rule(claim) + (f" ({when})" if when else "")}
+    said = {"predicted": number(row["predicted"]), "rule": f"{rule(claim)} ({written(row)})"}
     parts = [row["source"], views.says(row), claim.because.rstrip(".")]
+    said |= {"manipulation check": claim.check, "control": claim.control}
     parts += [f"{name} {text}" for name, text in said.items() if text]
     return "; ".join(filter(None, parts))
 

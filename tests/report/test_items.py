@@ -31,7 +31,10 @@ def test_an_item_stands_as_the_first_of_its_cells_that_is_not_empty():
     ]
     theorem, figure, table = items.parts(PAPER, rows)
     assert theorem.stands == "not shown"
-    assert theorem.told == ["experiment: 1 not shown at reduced scale, 1 not run", "proof: holds; 1 supported"]
+    assert theorem.told == [
+        "experiment: 1 not shown at reduced scale, 1 not run (1 sealed)",
+        "proof: holds; 1 supported (1 sealed)",
+    ]
     assert [r["claim"] for r in theorem.rows] == ["b", "c", "a"]
     assert (figure.stands, figure.told) == ("not checked", ["no primary claim"])
     assert table.told == ["Nothing is stated."]
