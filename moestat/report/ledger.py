@@ -275,6 +275,7 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
+        "says": views.says(row),
         "because": row["because"].rstrip("."),
         "predicted": number(row["predicted"]),
         "estimate": views.estimated(row),

@@ -180,7 +180,8 @@ def estimated(row: Mapping[str, Any]) -> str:
 
 def says(row: Mapping[str, Any]) -> str:
     """Return whose statement a claim is, and in which cell of its item it stands, or that it is of the sensitivity."""
-    return f"{row['origin']}, {row['cell'] or SENSITIVITY}"
+    where = f"{row['cell']} of {row['item']}" if row["cell"] else SENSITIVITY
+    return f"{row['origin']}, {where}"
 
 
 def scale_of(scale: str, paper: str) -> str:

@@ -84,6 +84,21 @@ def test_how_a_cell_stands(found, word):
     assert standing(rows) == standing(rows[::-1]) == word
 
 
+def test_the_ledger_and_a_paper_fit_on_one_screen_and_say_how_to_see_more(capsys):
+    assert cli.main(["--claims"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40 and "--claims --all" in lines[-1] and "--paper PAPER" in lines[-1]
+    text = "\n".join(lines)
+    for folder in (path.parent for path in Path("studies").glob("*/items.py")):
+        assert f"\n{folder.name.replace('_', '-')}, " in text
+    rules = [line for line in lines if " sealed, " in line]
+    assert len(rules) >= 6 and all("edited" in line and "added" in line and " survive" in line for line in rules)
+    assert cli.main(["--paper", "SA"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines[:-1])) <= 80
+    assert any(line.startswith("Theorem 1 ") and "disproved" in line for line in lines)
+
+
 def test_the_items_of_papers_in_the_terminal_and_as_a_page(tmp_path, capsys):
     assert cli.main(["--paper", "demystifying-softmax", "--out", str(tmp_path)]) == 0
     shown = capsys.readouterr().out

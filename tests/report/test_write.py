@@ -134,7 +134,7 @@ def test_claims_of_the_sensitivity_are_marked_and_not_counted(monkeypatch, tmp_p
     assert "Claims: 1 not shown at reduced scale; rules: 1 sealed, 0 edited, 0 added; sens" in str(report.summary)
     page = (tmp_path / "report.html").read_text()
     assert page.index('id="claim-faster"') < page.index('id="claim-slope"'), "what is primary comes first"
-    assert page.count("stated, sensitivity") == 2 and "stated, experiment" in page
+    assert page.count("stated, sensitivity") == 2 and "stated, experiment of Figure 1" in page
     assert "Not counted here: 2 claims of the sensitivity" in page
 
 
