@@ -287,7 +287,8 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 def title(records: Sequence[dict[str, Any]]) -> str:
     """Return how many primary claims there are, and how they stand; of the others only their number."""
     mine = primary(records)
-    told = views.tally(mine, **{NOT_RUN: sum(row["verdict"] == NOT_RUN for row in mine)})
+    waiting = sum(row["verdict"] == NOT_RUN for row in mine)
+    told = views.tally(mine, **({NOT_RUN: waiting} if waiting else {}))
     rest = f"sensitivity: {len(records) - len(mine)}" if len(mine) < len(records) else ""
     return "; ".join(filter(None, [f"{len(mine)} primary claims: {told}", chance.told(mine), rest]))
 
@@ -311,7 +312,7 @@ def rich(kept: Sequence[dict[str, Any]]) -> Shown:
         for (study, why), names in reasons.items()
     ]
     shown = views.claims(kept, title=title(kept), groups=groups, notes=notes)
-    return Shown(shown, spare=("statement", "says", "predicted"))
+    return Shown(shown, spare=("statement", "says", "predicted", "FDR"))
 
 
 def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str, Any]) -> tuple[RenderableType, str]:

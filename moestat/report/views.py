@@ -156,14 +156,19 @@ def claims(
     groups: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Table:
-    """Show verdicts; claims on the slopes of lines that bend get a star."""
-    rows, told = [], list(notes)
+    """Show verdicts; claims on the slopes of lines that bend get a star.
+
+    Where some are of the sensitivity, a column says so, which no narrow table leaves out.
+    """
+    rows, told, judged = [], list(notes), list(judged)
+    apart = any(not row["cell"] for row in judged)
     for row in judged:
         star = "*" if row["claim"] in bent else ""
         shown = (str(row["claim"]), str(row["statement"]), says(row), _number(row["predicted"]), estimated(row) + star)
-        rows.append((*shown, str(row["wording"]), when(row), row.get("survives", "")))
+        cell = (row["cell"] or SENSITIVITY) if apart else ""
+        rows.append((*shown, str(row["wording"]), when(row), row.get("survives", ""), cell))
         told += [BENT] if star and BENT not in told else []
-    columns = ("claim", "statement", "says", "predicted", "ours, 95 % interval", "verdict", "rule", "FDR")
+    columns = ("claim", "statement", "says", "predicted", "ours, 95 % interval", "verdict", "rule", "FDR", "cell")
     return table(columns, rows, title=title, groups=groups, notes=told)
 
 
