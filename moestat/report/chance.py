@@ -1,7 +1,6 @@
 """What of the ledger chance alone may have decided; docs/trust.md has the definitions.
 
-An interval of 95 % misses the truth once in twenty, so of the decisions that rest on one some are to be expected wrong,
-and those that lie just beyond the edge of a region first.
+An interval of 95 % misses the truth once in twenty, so of the decisions that rest on one some are to be expected wrong.
 """
 
 from __future__ import annotations
@@ -68,23 +67,30 @@ def survivors(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 class Counts(NamedTuple):
-    """Decisions, those that rest on an interval, and of these how many may be wrong, and how many survive the rate.
+    """Decisions, those that rest on an interval, how many of these are to be expected wrong, and how many survive.
 
-    ``wrong`` is what is to be expected at most: the sum of one minus the levels of the intervals.
+    ``wrong`` is a bound: a claim is decided wrongly only if its interval misses the truth, so it is the sum of one
+    minus the level over all claims that an interval ``judged``. Over the decided ones alone it would be none: those
+    are selected, and near an edge it is the misses that decide.
     """
 
     decided: int
     resting: int
+    judged: int
     wrong: float
     survive: int
 
 
 def counts(rows: Iterable[Mapping[str, Any]]) -> Counts:
     """Count the decisions of some primary claims."""
-    decided = [row for row in rows if row["verdict"] in DECIDED]
-    resting = [row for row in decided if not math.isnan(row["p"])]
-    wrong = sum(1 - row["level"] for row in resting)
-    return Counts(len(decided), len(resting), wrong, sum(row["survives"] == "yes" for row in resting))
+    found = [(row, not math.isnan(row["p"]), row["verdict"] in DECIDED) for row in rows]
+    return Counts(
+        decided=sum(is_decided for _, _, is_decided in found),
+        resting=sum(has and is_decided for _, has, is_decided in found),
+        judged=sum(has for _, has, _ in found),
+        wrong=sum(1 - row["level"] for row, has, _ in found if has),
+        survive=sum(row["survives"] == "yes" for row, _, _ in found),
+    )
 
 
 def told(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -93,8 +99,9 @@ def told(rows: Iterable[Mapping[str, Any]]) -> str:
     if not found.resting:
         return f"none of {found.decided} decisions rests on an interval" if found.decided else ""
     return (
-        f"{found.resting} of {found.decided} decisions rest on an interval; of these at most {found.wrong:.1f} are "
-        f"expected to be wrong, and {found.survive} survive a false discovery rate of {100 * RATE:g} %"
+        f"{found.resting} of {found.decided} decisions rest on an interval, and {found.survive} of these survive a "
+        f"false discovery rate of {100 * RATE:g} %; at most {found.wrong:.1f} are to be expected wrong, as an interval "
+        f"judged {found.judged} claims"
     )
 
 

@@ -20,8 +20,8 @@ WORDS = {word: max(map(len, head)) + 2 for word, head in zip((*VERDICTS, NOT_RUN
 LABEL = 10
 HEAD = [" " * LABEL + "".join(h[at].rjust(w) for h, w in zip(HEADS, WORDS.values(), strict=True)) for at in (0, 1)]
 LEGEND = (
-    "intervals: how many decisions rest on one; wrong: at most so many of these, as is to be expected;\n"
-    f"survive: so many of these, a false discovery rate of {100 * chance.RATE:g} % over their paper"
+    "intervals: how many decisions rest on one; wrong: at most so many of these are to be expected so,\n"
+    f"for all claims that an interval judged; survive: a false discovery rate of {100 * chance.RATE:g} % over the paper"
 )
 
 
