@@ -258,8 +258,8 @@ arguments = [
             START,
         ],
         derivation=[
-            "Where Theta is small, as after one step, pi = 1/M and routes are uniform; f = W' (c_n + y v_n + eps v_n') + "
-            "O(sigma_0^2), and l' = -1/2 + O(sigma_0).",
+            "Where Theta is small, as after one step, pi = 1/M and routes are uniform; f = W' (c_n + y v_n + eps v_n') "
+            "+ O(sigma_0^2), and l' = -1/2 + O(sigma_0).",
             "Along v_n a sample of class n adds y f l' y: in the mean over y, eps and n' -W' c_n / 2. As a distractor "
             "v_n adds y f l' eps, of mean 0. Along c_n a sample adds y f l', of mean -W' v_n / 2.",
             "The classes have 1/N of the samples each, not one sample in K = N^2: the step I_1 of the proof.",

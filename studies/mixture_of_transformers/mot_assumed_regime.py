@@ -119,31 +119,13 @@ study.claim(
     presets=["quick"],
 )
 
-# --- ours: eq. (11)'s two halves, of which the first says nothing: an expert has 5.09 after stage I already ---
-for id_, statement, of, why in [
-    ("own-weights", "<W, v_n> for its class (Definition 2) is at least 1", "own", "its own class, met after stage I"),
-    (
-        "weights-other",
-        "largest <W, v> of a class that is not its own (Definition 2) is at most sigma_0 = 0.3",
-        *("other", "the other classes, the half that fails"),
-    ),
-]:
-    rule = function(f"{RULES}:own_class", "after_on_labels", "stated", at=dict(stage="III"), options=dict(of=of))
-    study.ours(
-        id_,
-        f"After stage III an expert's {statement} (K = 224, sigma_0 = 0.3, T1 as stated).",
-        rule.at_least(1.0, predicted="Omega(1)") if of == "own" else rule.at_most(0.3, predicted="O(sigma_0)"),
-        source=f"ours: control of weights (MT Theorem 1, eq. (11)), {why}",
-        presets=["quick"],
-    )
-
 study.finding(
     {"pure": "not supported", "pure-proof": "not supported"},
     "Routing is not class-pure in the regime that Proposition 1 assumes, at neither reading of T1: it is at chance.",
 )
 study.finding(
-    {"weights": "not supported", "weights-other": "not supported"},
-    "Eq. (11) fails beside the own class, after the stage I reached here: other projections are above sigma_0.",
+    {"weights": "not supported", "weights-proof": "not supported"},
+    "Eq. (11) fails after the stage I reached here, in its second half: <W, v> of other classes is above sigma_0.",
 )
 
 study.figure(
