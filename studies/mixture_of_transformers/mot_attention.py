@@ -28,7 +28,7 @@ study = Study(
     question="Proposition 2: after stage II the attention p(mu, nu) of an expert of class n is Theta(1) for mu "
     "= nu = v_n, and O(sigma_0) for all other pairs. Is that so?",
     experiment="mot",
-    seed=20260705,
+    seed=20261201,
     scale="reduced",
     settings=dict(experts=8, tuning_steps=400, tuning_rate=1.0, records_per_decade=6),
     summaries=[

@@ -37,7 +37,7 @@ study = Study(
     question="The proofs of Propositions 1 and 2 bound weights, attention and expected gradients by powers of "
     "sigma_0, N and M. Are these their orders?",
     experiment="mot_gradients",
-    seed=20261127,
+    seed=20261203,
     scale="reduced",
     settings=dict(tokens=5, dimension=32, token_noise=0.5, rate=0.02),
     grid=dict(classes=[4, 8], experts=[16, 32], start_scale=[0.1, 0.3]),
