@@ -114,6 +114,7 @@ arguments = [
     ),
     Argument(
         id="no-modulus",
+        cell="proof",
         item="Section 5.2",
         says="No expert's loss is strongly convex along stage III: |grad|^2 / (2 L), which is at least the modulus of "
         "a loss with infimum 0, falls with the loss.",
@@ -137,6 +138,7 @@ arguments = [
     ),
     Argument(
         id="time-of-stage-two",
+        cell="proof",
         item="Proposition 2",
         says="T2 - T1 has no 1/N: v_n' W_KQ v_n takes of the order M / (eta_a sigma_0^0.5) steps to change by a "
         "constant, N times as long as appendix E says.",
