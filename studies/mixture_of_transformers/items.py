@@ -60,9 +60,7 @@ paper = Paper(
                 "mot_open_constants:gap-scaling-*many",
             ],
             proof=["mot_gradients:gap-step", "mot_gradients:l12-dominated"],
-            objection="eta_r = Theta(eta), K = Theta(N^2) and the perturbation's law leave constants open; tested: "
-            "with a router 10^8 times as fast and 100 times the samples the share comes near 0.95, and the shares "
-            "within a class are unequal.",
+            objection="Constants are open; tested: with a router 10^8 times as fast near 0.95 are routed by class.",
             also=["Section 5.1", "Appendix D"],
             figures=["mot_assumed_regime", "mot_router_rate"],
         ),
@@ -73,8 +71,7 @@ paper = Paper(
             "attention's expected gradient along it down to O(sigma_0) (section 5.1).",
             statement=["mot_open_constants:joint-many", "mot_open_constants:joint-proof-many"],
             proof=["mot_attention:others-order", "mot_attention:joint-long"],
-            objection="The proof starts from Proposition 1's state, and leaves L open; tested: from that state, and "
-            "with L = 2 / sigma_0 tokens, both halves hold at one step.",
+            objection="The proof grants Prop. 1, and L is open; tested: so both halves hold, with L = 2 / sigma_0.",
             also=["Appendix E"],
             figures=["mot_attention", "mot_attention:curves"],
         ),
@@ -111,8 +108,7 @@ paper = Paper(
                 "mot_noise_floor:loss-gain",
             ],
             proof=["mot_landscape:*-fewer-than-single"],
-            objection="A constant factor is a benefit, too; tested, with the rate tuned for each: from what Prop. 1 "
-            "promises the mixture has the lower test loss, after the stages reached here the transformer.",
+            objection="A constant is a benefit, too; tested, rates tuned: a lead if Prop. 1 is granted, else none.",
             figures=["mot_stage3_tuned", "mot_landscape", "mot_landscape:convexity"],
         ),
         Item(
@@ -267,8 +263,7 @@ paper = Paper(
             name="Lemma 12",
             says="In stage I the router's expected gradients are O(sigma_0^0.5 / M^2) along class signals, "
             "O(sigma_0^0.5 / (N^2 M^2)) along classification signals, and O(sigma_xi / M^2) along noise.",
-            objection="sigma_0 may fall with N; tested, by argument: the bound is then right, and the gradient along "
-            "v_n still as large as that along c_n.",
+            objection="sigma_0 may fall with N; tested, by argument: v_n's gradient is still as large as c_n's.",
         ),
         Item(
             name="Lemma 13",
@@ -284,7 +279,7 @@ paper = Paper(
             says="In stage II the gradient of the attention is Omega(N sigma_0^0.5 / M) for mu = nu = v_n and "
             "O(sigma_0) otherwise.",
             statement=["mot_gradients:l14-own", "mot_gradients:l14-others-small"],
-            objection="The loss may be meant as a sum over the samples; untested. Without the N the order is seen.",
+            objection="The loss may be meant as a sum over the samples; untested.",
         ),
         Item(
             name="Lemma 15",
