@@ -26,7 +26,7 @@ study = Study(
     question="Lemma 1: without attention the expected loss stays above Theta(eps^(1 - L sigma_xi)) however long "
     "one trains, where the MoT reaches eps. Is there such a floor, and has the MoT none?",
     experiment="mot",
-    seed=20261202,
+    seed=20260706,
     scale="reduced",
     settings=dict(
         start="ideal",
