@@ -29,6 +29,8 @@ SLOW = [
     "at most eta R^2 L_t; with expected gradients, as in the proof, by eta R^2 E[L_t].",
     "If sum L_t = S is finite, as for L_t <= C q^t, q < 1, or C t^(-a), a > 1, then |W_t| <= B = max |W_T2| + eta R S.",
     "Then every margin is at most R B, whatever the routing, and L_t >= log(1 + e^(-R B)) > 0: a contradiction.",
+    "Noise without a bound changes nothing of that for a geometric loss: E[|l'| |x|] <= (E[L] E|x|^2)^0.5, as "
+    "|l'|^2 <= l, and the roots of a geometric loss have a finite sum.",
     "With routing held L is convex in W: L_{t+1} >= L_t - eta R^2 L_t^2, so that 1/L_t grows by eta R^2 at most, up to "
     "a factor that tends to 1, and eps takes 1/(eta R^2 eps) steps.",
 ]
