@@ -73,7 +73,7 @@ paper = Paper(
             proof=["mot_attention:others-order", "mot_attention:joint-long"],
             objection="The proof grants Prop. 1, and L is open; tested: so both halves hold, with L = 2 / sigma_0.",
             also=["Appendix E"],
-            figures=["mot_attention", "mot_attention:curves"],
+            figures=["mot_attention"],
         ),
         Item(
             name="Theorem 1",

@@ -35,12 +35,12 @@ study = Study(
     paper="mixture-of-transformers",
     source="MT Lemmas 5, 6, 11 to 14",
     question="The proofs of Propositions 1 and 2 bound weights, attention and expected gradients by powers of "
-    "sigma_0, N and M. Are these their orders?",
+    "sigma_0 and M. Are these their orders?",
     experiment="mot_gradients",
     seed=20261203,
     scale="reduced",
     settings=dict(tokens=5, dimension=32, token_noise=0.5, rate=0.02),
-    grid=dict(classes=[4, 8], experts=[16, 32], start_scale=[0.1, 0.3]),
+    grid=dict(classes=[8], experts=[16, 32], start_scale=[0.1, 0.3]),
     summaries=[
         *("output", "router_centre", "router_label", "class_difference", "gap_growth", "gap_step", "gap_widens"),
         *("expert_centre", "own_pair", "other_growth", "other_pair", "centre_pair", "label_centre_pair"),
@@ -48,12 +48,12 @@ study = Study(
         *("start_weight", "start_query_key", "start_attention", "start_converse"),
     ],
 )
-study.preset("quick", "6 replicates, 4 training samples of every kind.", expected="70 s", replicates=6, block=1)
+study.preset("quick", "6 replicates, 4 training samples of every kind.", expected="30 s", replicates=6, block=1)
 study.preset(
     "paper",
-    "40 replicates, 16 training samples of every kind.",
-    expected="8 minutes on 2 cores",
-    replicates=40,
+    "24 replicates, 16 training samples of every kind.",
+    expected="3 minutes on 2 cores",
+    replicates=24,
     block=1,
     settings=dict(repeats=16),
 )
@@ -65,7 +65,7 @@ study.preset(
     replicates=10,
     block=1,
     rank=0,
-    grid=dict(classes=[8], start_scale=[1e-08, 1e-06]),
+    grid=dict(start_scale=[1e-08, 1e-06]),
     settings=dict(rate=2e-05, token_noise=0.0),
 )
 study.arm("mot", "MoT")
@@ -97,7 +97,7 @@ for id_, variable, limit, what, source in [
 study.claim(
     "l6-converse",
     "At the start attentions to two signals differ by at least 0.1 of what their scores differ by, where that is "
-    "sigma_0 / 10 or more (all eight cells).",
+    "sigma_0 / 10 or more (all four cells).",
     function("moestat.claims.rules:smallest", "start_converse", "mot").at_least(0.1, predicted="Omega(1)"),
     dict(source="MT Lemma 6", **BOTH),
     because="what is Omega(sigma_0) is a constant times sigma_0 at least: half the uniform attention is taken",
