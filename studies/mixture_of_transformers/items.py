@@ -289,8 +289,8 @@ paper = Paper(
         Item(
             name="Lemma 16",
             says="In stage III an expert's gradient along its own class is O(1 / (1 + sigma_0^0.5)).",
-            unchecked="An upper bound by a constant, which holds for every gradient of the logistic loss; that the "
-            "proof uses it as a lower bound is what the claims on Theorem 1 are about.",
+            unchecked="An upper bound by a constant, which holds for every gradient of the logistic loss; the proof of "
+            "Theorem 1 uses it as a lower bound.",
         ),
     ],
 )
