@@ -17,7 +17,7 @@ from moestat.study import load, seal
 
 OUT = Path(__file__).resolve().parents[1] / "outputs"
 KEPT = [(study, preset) for study, preset, _ in records.every(OUT)]
-CHEAP = ("attention_is_moe", "minimax_lower_bound", "mot_initialisation", "router_smoothness")
+CHEAP = ("attention_is_moe", "minimax_lower_bound", "router_smoothness")
 """Studies of which a replicate takes milliseconds."""
 LONG = 120.0
 """Seconds of a replicate beyond which the slow suite does not compute it again; `moestat verify` does."""

@@ -48,7 +48,6 @@ TINY = {
     | {"gap_level": 1e-3, "attention_level": 0.01},
     "mot_gradients": {"repeats": 1, "judged": 1, "rate": 1.0},
     "mot_images": NETWORK | {"train": 60, "test": 40},
-    "mot_initialisation": {"draws": 10},
     "mot_landscape": {"samples": 24, "dimension": 8, "neurons": 4, "specialise_steps": 20, "attention_steps": 5},
     "mot_text": NETWORK | {"train": 40, "test": 40, "length": 8},
     "non_identifiability": {"points_log2": 8},
@@ -67,7 +66,7 @@ TINY = {
 }
 PAIRED = (
     *("brackets", "constant_gate", "minimax_lower_bound"),
-    *("mot_initialisation", "router_smoothness", "task_knockout", "task_training"),
+    *("router_smoothness", "task_knockout", "task_training"),
 )
 """Experiments whose tiny cells cost nothing: two replicates of each, so that intervals are drawn. Of the others one."""
 LOOK = ("color", "marker", "markerfacecolor", "linestyle")
