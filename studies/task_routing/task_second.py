@@ -4,8 +4,8 @@ The study task_routing trains on sentences of its own generator, in which every 
 before the object, and tables share a tenth of their subjects. Here sentences are written as those of Figure 4
 (parts/task_second.py): tasks share beginnings, templates, and a quarter of their subjects, so that five times as many
 tokens have more than one task. Losses, sizes, training and rules are those of the study task_routing; the routing is
-judged where Figure 2 shows it, with a third of its pairs, the accuracy at nine experts, where section 6.4 has the router
-loss ahead.
+judged where Figure 2 shows it, with a third of its pairs, and the accuracy at nine experts, where section 6.4 has the
+router loss ahead.
 """
 
 from moestat import Study
