@@ -54,8 +54,8 @@ for name, about, expected, replicates, more in [
     (
         "small-rows",
         "30 and 40 tasks with tables of 50 pairs, 9 experts, without load balancing",
-        "about 9 minutes",
-        6,
+        "about 8 minutes",
+        4,
         dict(grid=dict(tasks=[30, 40], experts=[9]), settings=dict(pairs=50), arms=["ce", "router"]),
     ),
     ("paper", "Table 1 and Fig. 3 in one run", HOURS.format(6), 3, {}),
