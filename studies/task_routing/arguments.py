@@ -204,4 +204,31 @@ arguments = [
         check=f"{IDENTITIES}:parity_of_words",
         shows={"distance, three words": (-1e-12, 1e-12), "distance, two words": (1e-6, 10.0)},
     ),
+    Argument(
+        id="two-heads-object",
+        item="Theorem 4.2",
+        says='Two heads and a linear router do not suffice for two templates either, "*1 has *2 as its father." and '
+        '"*1 has *2 as its teacher.", where subject and object together tell the task.',
+        verdict="disproved",
+        premises=[
+            Premise(words="be any finite set of wildcard templates, each with length at most L", where="Theorem 4.2"),
+            Premise(words="a multi-head attention layer with 2 attention heads", where="Theorem 4.2, first bullet"),
+            Premise(
+                words="the transformer routes the sequence to the expert corresponding to k",
+                where="Theorem 4.2, second bullet",
+            ),
+        ],
+        derivation=[
+            "Let 64 subjects and 64 objects be dealt out by Hadamard's matrix: a pair is a father where its sign is "
+            'plus, and a teacher where it is minus. "A has B as its" has one task.',
+            'At "its" a head is N / D, each the sum of a function of A and one of B, D > 0.',
+            "The difference of the router's scores, times D_1 D_2, is a function of A, one of B, and four products of "
+            "one of A and one of B: a matrix of rank 6 at most.",
+            "No matrix with these signs has a rank below 64 / 8 = 8 (Forster 2002, the norm being 8).",
+        ],
+        reading="Tasks that begin differently, as for the parity of three words. Natural sentences of this form are in "
+        "the second generator; there it is open whether two heads are enough.",
+        check=f"{IDENTITIES}:object_alone",
+        shows={"largest rank": (1, 6.5), "rank that is needed": exactly(8)},
+    ),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from scipy.linalg import hadamard
 
 from studies.task_routing.parts.construction import memoriser, parity
 from studies.task_routing.parts.knowledge import Template
@@ -36,6 +37,25 @@ def parity_of_words() -> dict[str, float]:
         "distance, three words": max(three),
         "distance, two words": min(parity.distance(2, 2, rng) for _ in range(DRAWS)),
     }
+
+
+def object_alone() -> dict[str, float]:
+    """Two heads after "A has B as its", for 64 subjects and objects: the rank of what a linear router can say of them.
+
+    And the least rank of any matrix with the signs of Hadamard's, n over its norm (Forster 2002).
+    """
+    n, ranks = 64, []
+    for seed in range(DRAWS):
+        rng = np.random.default_rng(seed)
+        said = np.full((n, n), rng.standard_normal())  # of the last word's own embedding
+        totals = np.ones((n, n))
+        for _ in range(2):
+            weight, value = rng.exponential(size=(3, n)), rng.standard_normal((3, n))  # the words, A, and B
+            parts = [(w, w * v) for w, v in zip(weight, value, strict=True)]
+            below, above = (parts[0][i][0] + parts[1][i][:, None] + parts[2][i] for i in (0, 1))
+            said, totals = said + above / below, totals * below
+        ranks.append(np.linalg.matrix_rank(totals * said, rtol=1e-10))
+    return {"largest rank": float(max(ranks)), "rank that is needed": n / np.linalg.norm(hadamard(n), 2)}
 
 
 def attended(x: np.ndarray, rng: np.random.Generator, heads: int = 1) -> np.ndarray:
