@@ -163,17 +163,13 @@ def build(
         content, vectors = _independent(knowledge, embedding, room, rng)
         weights, router_error = router_fit.one_hot(vectors, patterns)
         router_member = 0.5
-    head = Content(*embedding, content.queries[:1], content.keys[:1]).of_patterns(knowledge)[:, size:]
-
     basis = memoriser.plane(n)
-    experts, errors = [], []
+    experts = []
     for k in range(tasks):
         templates = vectors[patterns[:, k] & goes_on], _next_tokens(knowledge, k, basis)
         subjects, objects = table(knowledge, k)
         pairs = number[subjects][:, None], basis[objects]
-        expert = Expert(memoriser.memorise(*templates, rng), memoriser.memorise(*pairs, rng))
-        errors += [expert.template.error(*templates), expert.dictionary.error(*pairs)]
-        experts.append(expert)
+        experts.append(Expert(memoriser.memorise(*templates, rng), memoriser.memorise(*pairs, rng)))
     used = vectors.shape[1]
     return Construction(
         knowledge=knowledge,
@@ -193,11 +189,8 @@ def build(
             "coordinates": used + second + 2,
             # of block 1 over all patterns: what the router can use, the residual stream included
             "rank": int(np.linalg.matrix_rank(vectors)),
-            # of the template vectors v_i(tau) of the proof: what the first content head says
-            "head_rank": int(np.linalg.matrix_rank(head)),
             "router_error": router_error,
             "draws": draws,
-            "fit_error": max(errors),
         },
     )
 
