@@ -52,6 +52,7 @@ arguments = [
     Argument(
         id="dependent-templates",
         item="Appendix A.3",
+        cell="proof",
         says="The template vectors of Figure 4 are dependent, whatever the weights: 33 prefixes, of rank 29 at most.",
         verdict="disproved",
         premises=[
@@ -84,6 +85,7 @@ arguments = [
     Argument(
         id="silent-circuits",
         item="Appendix A.3",
+        cell="proof",
         says='On the paper\'s own example the printed network says the same after "Paris" and after "Paris is".',
         verdict="disproved",
         premises=[
@@ -125,6 +127,7 @@ arguments = [
     Argument(
         id="valid-above-invalid",
         item="Appendix A.3",
+        cell="proof",
         says="In a plane of logits three sets of valid tokens with one in common, and one of its own each, cannot all "
         "lie above all other tokens.",
         verdict="disproved",
@@ -155,6 +158,7 @@ arguments = [
     Argument(
         id="template-alone",
         item="Appendix A.4",
+        cell="proof",
         says='A router that sees the template alone misroutes "Paris" or "English" of the paper\'s own example.',
         verdict="disproved",
         premises=[

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from test_knowledge import datasets
 
 from moestat.status import Status
-from studies.task_routing.parts import knowledge_sources, task_construction, task_second
+from studies.task_routing.parts import knowledge_second, knowledge_sources, task_construction
 from studies.task_routing.parts.construction import memoriser, parity
 from studies.task_routing.parts.construction.check import check
 from studies.task_routing.parts.construction.content import inputs
@@ -202,7 +202,7 @@ def test_a_second_generator_of_sentences(size):
     failed = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        knowledge = task_second.sentences(rng, *size)
+        knowledge = knowledge_second.sentences(rng, *size)
         routed, dense = build(knowledge, rng, router="argmax"), isolate(knowledge, rng)
         for built in (routed, dense):
             found = check(built, rng, most=5000)
