@@ -84,7 +84,7 @@ def is_name(size: str) -> bool:
 
 
 def named(size: str, rng: np.random.Generator) -> Knowledge:
-    """Return a dataset by its name: of ``FIXED``, ``parity-2`` to ``parity-6``; ``tiny`` or ``second-5x3x20`` are drawn."""
+    """Return a dataset by its name: of ``FIXED``, or ``parity-2``, say, or drawn: ``tiny``, ``second-5x3x20``."""
     if size == "tiny":
         return tiny(rng)
     if size.startswith("second-"):

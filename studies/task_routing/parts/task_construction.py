@@ -55,7 +55,7 @@ class Settings(KnowledgeSettings):
         if not knowledge_sources.is_name(size) and not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", size):
             raise ValueError(
                 f"size is {size!r}; allowed are tasks x templates x pairs such as '10x5x50', and the datasets "
-                f"{', '.join(map(repr, knowledge_sources.FIXED))}, 'tiny' and 'parity-2' to 'parity-6'"
+                f"{', '.join(map(repr, knowledge_sources.FIXED))}, 'tiny', 'parity-2' to 'parity-6' and 'second-5x3x20'"
             )
         return size
 

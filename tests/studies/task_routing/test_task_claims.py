@@ -7,7 +7,7 @@ from cells import a_claim
 from scipy import stats
 
 from moestat.claims.selection import NoAnswerError
-from studies.task_routing.parts.rules import cells_at_least, gap_for_its_share, trend, worst
+from studies.task_routing.parts.rules import built, cells_at_least, gap_for_its_share, trend, worst
 
 
 @pytest.fixture
@@ -38,6 +38,12 @@ def test_the_worst_dataset_decides_and_the_first_failure_is_named(results):
     # datasets that the claim is not about decide nothing
     left = worst(results.assign(error=results["failing"] / 10), claim(), exact={"error": 1.0})
     assert left.value == 5 and left.cases.count == 3 and left.note.endswith("; 1 left out, error above 1")
+
+
+def test_weights_that_fail_do_not_decide_whether_others_exist(results):
+    failed, passed = (built(results, claim(at={"repairs": name}), witness="failure") for name in ("none", "all"))
+    assert failed.value == 40 and failed.reasons == ("Our weights fail on a dataset, and others may do.",)
+    assert passed.value == 0 and not passed.reasons
 
 
 def test_the_trend_of_a_gap_is_the_least_squares_slope():
