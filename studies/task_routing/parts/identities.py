@@ -55,7 +55,7 @@ def object_alone() -> dict[str, float]:
             below, above = (parts[0][i][0] + parts[1][i][:, None] + parts[2][i] for i in (0, 1))
             said, totals = said + above / below, totals * below
         ranks.append(np.linalg.matrix_rank(totals * said, rtol=1e-10))
-    return {"largest rank": float(max(ranks)), "rank that is needed": n / np.linalg.norm(hadamard(n), 2)}
+    return {"largest rank": float(max(ranks)), "rank that is needed": float(n / np.linalg.norm(hadamard(n), 2))}
 
 
 def attended(x: np.ndarray, rng: np.random.Generator, heads: int = 1) -> np.ndarray:
@@ -70,7 +70,7 @@ def attended(x: np.ndarray, rng: np.random.Generator, heads: int = 1) -> np.ndar
 def template_vectors() -> dict[str, float]:
     """Figure 4's own templates: their prefixes, the bound on the rank, and the rank of what generic heads say."""
     templates = [["entity" if t.startswith("*") else t for t in Template.parse(text).tokens] for text in FIGURE_4]
-    told = {}
+    told: dict[str, float] = {}
     for name, ends in (("whole templates among them", 1), ("next word follows", 0)):
         prefixes = sorted({tuple(t[:i]) for t in templates for i in range(1, len(t) + ends)})
         words, length = sorted({w for p in prefixes for w in p}), max(map(len, prefixes))
@@ -85,7 +85,7 @@ def template_vectors() -> dict[str, float]:
             f"words and positions less one, {name}": len(words) + length - 1,
             f"largest rank, {name}": max(ranks),
         }
-    return {key: float(value) for key, value in told.items()}
+    return told
 
 
 def example_beginnings() -> dict[str, float]:
@@ -94,7 +94,9 @@ def example_beginnings() -> dict[str, float]:
     The network is as printed: template neurons see the template's head, dictionary neurons the subject's, and biases
     are lowered until the neurons of a task are silent on every beginning of the other. *Kept on* are biases as drawn.
     """
-    apart, differ, kept, seen = [], [], [], []
+    apart, seen = [], []
+    differ: list[float] = []
+    kept: list[float] = []
     for seed in range(DRAWS):
         rng = np.random.default_rng(seed)
         words = {w: rng.standard_normal(SIZE) for w in ["entity", "is"]}
