@@ -1,9 +1,9 @@
 """Small and awkward datasets against the universal statements of Theorems 4.1 and 4.2 (task-routing).
 
-The two-head constructions of the study task_construction on datasets made to break them. *tiny*: one to three tasks full
-of collisions. The others have one short template for each task. The weights are ours, and others may do where they fail.
-A prefix is *told* where template and subject leave no tasks but its own. That no two heads do for some datasets in which
-tasks share beginnings is proved (``arguments.py``).
+The two-head constructions of the study task_construction on datasets made to break them. *tiny*: one to three tasks
+full of collisions. The others have one short template for each task. The weights are ours, and others may do where they
+fail. A prefix is *told* where template and subject leave no tasks but its own. That no two heads do for some datasets
+in which tasks share beginnings is proved (``arguments.py``).
 """
 
 from moestat import Study
@@ -102,6 +102,5 @@ study.figure(
     ],
     options=dict(share_y=False, within=dict(misrouted_told=[0, float("inf")])),
     caption="Means over draws. Misrouted: prefixes of one task that go to another expert, where template and subject "
-    "tell the task; on the parity of two words they are due to the single head for the template. Coordinates: in use "
-    "over 2 L|T|; above 1 these weights do not fit, others may.",
+    "tell the task. Coordinates: in use over 2 L|T|; above 1 these weights do not fit, others may.",
 )
