@@ -35,7 +35,7 @@ study.preset(
 study.preset(
     "nine",
     "10 tasks and 9 experts, 6 seeds.",
-    expected="about 5 minutes on 2 cores",
+    expected="about 8 minutes on 2 cores",
     replicates=6,
     grid=dict(tasks=[10], experts=[9]),
     block=1,
