@@ -62,6 +62,7 @@ TINY = {
     "tail_frequency": {"data_sets": 10},
     "task_construction": {"size": "3x2x4", "max_prefixes": 50},
     "task_knockout": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2},
+    "task_second": {"tasks": 3, "templates": 3, "pairs": 10, "epochs": 2, "completions": 8},
     "task_training": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2, "completions": 8},
 }
 PAIRED = (

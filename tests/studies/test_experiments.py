@@ -68,10 +68,9 @@ WRONG = [
     ("sigmoid_attention.regression", {"regime": "sparse", "n_true": 2}, "n_true >= 3"),
     ("sigmoid_attention.regression", {"starts": 0}, "start"),
     ("task_routing.task_construction", {"size": "10x5"}, "tasks x templates x pairs"),
-    ("task_routing.task_construction", {"theorem": "dense", "router": "tables"}, "go with theorem 'moe'"),
-    ("task_routing.task_construction", {"router": "tables", "precision": "float32"}, "goes with repairs 'all'"),
+    ("task_routing.task_construction", {"theorem": "dense", "router": "tables"}, "other router with theorem 'moe'"),
+    ("task_routing.task_construction", {"router": "tables", "precision": "float32"}, "goes with precision 'float64'"),
     ("task_routing.task_construction", {"theorem": "moe", "router": "none"}, "with theorem 'dense'"),
-    ("task_routing.task_construction", {"repairs": "all but spelling"}, "joint_isolation"),
     ("task_routing.task_training", {"heads": 7}, "must divide width"),
 ]
 NEEDED = {"n": 100, "design": "mean"}
