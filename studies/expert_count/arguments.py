@@ -42,8 +42,8 @@ arguments = [
             "The norm is over all P blocks of an expert, and the P components along the signal are orthogonal.",
             "So their squares add up to at most the squared norm: P (1 - sigma_0^0.2)^2 <= 1.",
             "At P = 4 that is sigma_0 >= 1/32; with M = 1 the lemma's own T^(m) is before T_1 for small sigma_0.",
-            "Its proof leaves the sum over patches out in (14); with (1 - o(1)) / sqrt(P) in place of the share it goes "
-            "through where patches start equal.",
+            "Its proof leaves the sum over patches out in (14): with (1 - o(1)) / sqrt(P) in place of the share "
+            "it goes through where patches start equal.",
         ],
         reading="One in which the norm is that of the patch's own block; eq. (5), which uses it, has the expert's.",
         check=SHARE,
@@ -82,8 +82,7 @@ arguments = [
     ),
     Argument(
         id="lemma-3-race",
-        item="Lemma 3",
-        cell="proof",
+        item="Equation 63",
         says="From independent starts not every patch grows like eta t, as (63) has it: patches race, and the first "
         "alone comes to sigma_0^0.5. The lemma itself is open.",
         verdict="disproved",

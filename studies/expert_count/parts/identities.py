@@ -36,7 +36,11 @@ def _trained(rng: np.random.Generator, *, equal: bool) -> tuple[float, float, fl
     growth is the least <w, v> of the own signals, over (1 - sigma_0^0.2) eta times the steps after T^(1).
     """
     x, y = _samples(rng)
-    w = np.repeat(START * rng.standard_normal((1, J, D)), P, axis=0) if equal else START * rng.standard_normal((P, J, D))
+    w = (
+        np.repeat(START * rng.standard_normal((1, J, D)), P, axis=0)
+        if equal
+        else START * rng.standard_normal((P, J, D))
+    )
     own = np.arange(P), *np.unravel_index(np.argmax(w[:, :, :K].reshape(P, -1), axis=1), (J, K))
     after, largest = 0, 0.0
     for _ in range(T_1):
