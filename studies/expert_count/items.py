@@ -57,7 +57,7 @@ paper = Paper(
             statement=["expert_count_theorem:training-trend", "expert_count_theorem:router-trend"],
             conclusion="statement",
             unchecked="Its range of M is empty at every size that runs: sigma_0^-0.075 is 1.1 where K log K is 5.5, "
-            "with constants 1, and M = 8 stands for it. So the theorem itself is not checked; what is judged is whether its "
+            "with constants 1, and M = 8 stands for it. So the theorem itself is not checked; judged is whether its "
             "statements come nearer from d = 50 to 200. Statements 2 and 3 are left out: one expert without a router "
             "has both trends (`expert_small_start:inside-one`).",
             objection="At constants other than 1 the range may hold M = 8, and d = 200 is small: not tested.",
