@@ -8,7 +8,7 @@ readings in which it is true is between the share in which it holds and that in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import xarray as xr
@@ -106,24 +106,24 @@ CONTRASTS: dict[str, Callable[[Values, str], list[Contrast]]] = {
 
 
 def _readings(ds: xr.Dataset) -> Iterator[tuple[tuple[float, ...], Values]]:
-    """Yield n, sigma_0 and T of each reading, and its values."""
-    for place in np.ndindex(*(ds.sizes[axis] for axis in AXES)):
-        here = ds.isel(dict(zip(AXES, place, strict=True)))
+    """Yield where each reading is on the axes that the run has, and its values."""
+    axes = [axis for axis in AXES if axis in ds.dims]
+    for place in np.ndindex(*(ds.sizes[axis] for axis in axes)):
+        here = ds.isel(dict(zip(axes, place, strict=True)))
 
         def values(name: str, arm: str, m: int, here: xr.Dataset = here) -> np.ndarray:
+            if arm not in here["arm"].values or m not in here["experts"].values:
+                raise NoAnswerError(f"The run has no arm {arm} with M = {m}, of which the sentence speaks.")
             return np.asarray(here[name].sel(arm=arm, experts=m).values)
 
-        yield tuple(float(here[axis]) for axis in AXES), values
+        yield tuple(float(here[axis]) for axis in axes), values
 
 
 def judge(ds: xr.Dataset, sentence: str, kind: str, level: float) -> dict[tuple[float, ...], tuple[int, bool, float]]:
     """Return for each reading three things: whether the sentence holds (1), is open (0) or is reversed (-1), whether
     its means alone are as it says, and the smallest mean of its contrasts.
     """
-    try:
-        found = {key: CONTRASTS[sentence](values, kind) for key, values in _readings(ds)}
-    except KeyError as error:
-        raise NoAnswerError(f"The run holds no {error}, of which the sentence speaks.") from None
+    found = {key: CONTRASTS[sentence](values, kind) for key, values in _readings(ds)}
     every = [contrast for each in found.values() for contrast in each]
     if not all(np.isfinite(samples).all() for samples, _ in every):
         raise NoAnswerError("A run of the map has no value.")
@@ -141,11 +141,23 @@ def judge(ds: xr.Dataset, sentence: str, kind: str, level: float) -> dict[tuple[
     return states
 
 
-def share(ds: xr.Dataset, claim: Claim, *, sentence: str, kind: str) -> Estimate:
+def chosen(ds: xr.Dataset, at_steps: Sequence[int] = (), after: int = 0) -> xr.Dataset:
+    """Return a run at some T, all if there are none, without its first replicates."""
+    ds = ds.isel(replicate=slice(after, None)).assign_coords(
+        arm=[f"{arm}-4" if arm in PEAKS else arm for arm in ds["arm"].values]  # P = 4, where there is no other
+    )
+    return ds.sel(step=list(at_steps)) if at_steps else ds
+
+
+def share(
+    ds: xr.Dataset, claim: Claim, *, sentence: str, kind: str, at_steps: Sequence[int] = (), after: int = 0
+) -> Estimate:
     """Estimate the share of the readings in which a sentence is true, with the interval of this module's first lines.
 
-    The value is the share in which the means alone have it so.
+    The value is the share in which the means alone have it so. ``at_steps`` are the T that count, all if there are
+    none; the first ``after`` replicates, by which a run was chosen, are left out.
     """
+    ds = chosen(ds, at_steps, after)
     states = list(judge(ds, sentence, kind, claim.level).values())
     holds, reversed_ = (sum(state == sign for state, *_ in states) for sign in (1, -1))
     low, high = holds / len(states), 1 - reversed_ / len(states)
@@ -167,31 +179,52 @@ TITLES = {
     "peak": "the peak is there",
     "no-gain": "no gain beyond",
     "decline": "M = 64 is worse",
-    "rise": "entropy rises to 64",
+    "rise": "entropy rises",
 }
 SHADES = ("#e0620a", "#eceef0", "#0084dc")
+States = dict[tuple[str, str], dict[tuple[float, ...], tuple[int, bool, float]]]
+"""Sentence and kind to what :func:`judge` says of every reading, of which T is the last coordinate."""
 
 
-def picture(ds: xr.Dataset, figure: Figure, *, level: float = 0.95) -> Canvas:
-    """Draw a map for each sentence and kind: readings where it holds, is open, is reversed; numbers are points."""
-    axes_of = {name: ds[name].values for name in AXES}
-    rows = [(n, start) for n in axes_of["n"] for start in axes_of["start_scale"]]
-    canvas = style.new_figure(style.TWO_COLUMNS, 4.2)
+def judged(ds: xr.Dataset, level: float = 0.95, kinds: Sequence[str] = tuple(PEAKS)) -> States:
+    """Judge every sentence that is drawn."""
+    return {(sentence, kind): judge(ds, sentence, kind, level) for sentence in TITLES for kind in kinds}
+
+
+def picture(ds: xr.Dataset, figure: Figure) -> Canvas:
+    """Draw the map of a run; see :func:`drawn`."""
+    states = judged(ds)
+    rows = [(n, start) for n in ds["n"].values for start in ds["start_scale"].values]
+    labels = [f"{n}, {start:g}" for n, start in rows]
+    return drawn([(label, states, tuple(map(float, row))) for label, row in zip(labels, rows, strict=True)])
+
+
+def drawn(rows: Sequence[tuple[str, States, tuple[float, ...]]]) -> Canvas:
+    """Draw a map for each sentence and kind, of rows of readings: their label, their states and where they are.
+
+    A square is a reading where the sentence holds, is open or is reversed; the number in it is the smallest mean of its
+    contrasts, in points of accuracy (of the last map, in nats). A kind that a row does not have leaves it white.
+    """
+    steps = sorted({key[-1] for _, states, _ in rows for found in states.values() for key in found})
+    canvas = style.new_figure(style.TWO_COLUMNS, 1.5 + 0.42 * len(rows))
     grid = canvas.subplots(len(PEAKS), len(TITLES), sharex=True, sharey=True)
     for line, (kind, peak) in zip(grid, PEAKS.items(), strict=True):
         for axes, (sentence, title) in zip(line, TITLES.items(), strict=True):
-            states = judge(ds, sentence, kind, level)
-            table = np.array([[states[float(n), float(s), float(t)] for t in axes_of["step"]] for n, s in rows])
-            axes.imshow(table[:, :, 0], cmap=ListedColormap(SHADES), vmin=-1, vmax=1, aspect="auto")
-            for i, j in np.ndindex(table.shape[:2]):
-                scale = 100 if sentence != "rise" else 1
-                ink = style.PAGE if table[i, j, 0] else style.INK
-                value = f"{scale * table[i, j, 2]:+.{0 if scale > 1 else 1}f}".replace("-", "\N{MINUS SIGN}")
-                axes.text(j, i, value, ha="center", va="center", fontsize=6, color=ink)
+            table = np.full((len(rows), len(steps)), np.nan)
+            scale, digits = (1, 1) if sentence == "rise" else (100, 0)
+            for i, (_, states, place) in enumerate(rows):
+                for key, (state, _, mean) in states.get((sentence, kind), {}).items():
+                    if key[:-1] == place:
+                        j = steps.index(key[-1])
+                        table[i, j] = state
+                        value = f"{scale * mean:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
+                        ink = style.PAGE if state else style.INK
+                        axes.text(j, i, value, ha="center", va="center", fontsize=5.5, color=ink)
+            axes.imshow(table, cmap=ListedColormap(SHADES), vmin=-1, vmax=1, aspect="auto")
             axes.grid(visible=False)
-            axes.set_title(f"{kind.upper()}, {peak}: {title}", fontsize=6.5)
-            axes.set_xticks(range(len(axes_of["step"])), [f"{t / 1000:g}" for t in axes_of["step"]])
-            axes.set_yticks(range(len(rows)), [f"{n}, {s:g}" for n, s in rows])
+            axes.set_title(f"{kind.upper()}, {peak}: {title}", fontsize=6.3)
+            axes.set_xticks(range(len(steps)), [f"{step / 1000:g}" for step in steps])
+            axes.set_yticks(range(len(rows)), [label for label, *_ in rows])
     for axes in grid[-1]:
         axes.set_xlabel("T η")
     for axes in grid[:, 0]:
