@@ -75,9 +75,9 @@ paper = Paper(
             conclusion="experiment",
             also=["Results"],
             unchecked="The figure's own n, T, sigma_0 and activation, which are not printed.",
-            objection="The paper's setting may be one that is in no reading, and ten runs leave most of them open; another "
-            "activation is not tested. Primary are, by kind, the readings with the most runs, and with the most "
-            "readings.",
+            objection="The paper's setting may be one that is in no reading, and ten runs leave most of them open; "
+            "another activation is not tested. Primary are, by kind, the reading with the most runs, and the run with "
+            "the most readings.",
             figures=["expert_count_samples", "expert_count_printed", "expert_count_start"],
         ),
         Item(

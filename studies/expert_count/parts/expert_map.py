@@ -71,13 +71,12 @@ def _measure(weights: np.ndarray, theta: np.ndarray, training: Sample, test: Sam
 def run(s: Settings, streams: Streams) -> Row:
     """Train one mixture, and measure at every horizon its accuracies, dispatch entropy and experts in use."""
     world = {"clusters": s.clusters, "dimension": s.dimension, "patches": s.patches}
-    training, test = (
-        draw(
-            *(streams(f"{name}: {what}", **world) for what in ("scalars", "vectors")),
-            *(n, s.patches, s.clusters, s.dimension),
-        )
-        for name, n in (("training", s.n), ("test", s.test_samples))
-    )
+
+    def sample(name: str, n: int) -> Sample:
+        scalars, vectors = (streams(f"{name}: {what}", **world) for what in ("scalars", "vectors"))
+        return draw(scalars, vectors, n, s.patches, s.clusters, s.dimension)
+
+    training, test = sample("training", s.n), sample("test", s.test_samples)
     own = s.patches if s.expert == "mlp" else 1
     drawn = streams("start", dimension=s.dimension).standard_normal((s.experts, 1, NEURONS, s.dimension))
     mixture = curve_training.start(
