@@ -236,6 +236,7 @@ paper = Paper(
         Item(
             name="Equation 63",
             says="In the proof of Lemma 3: from independent starts every patch grows along its own signal like eta t.",
+            objection="The lemma may hold all the same: it may, and is open.",
         ),
         Item(
             name="Lemma 25",

@@ -13,7 +13,7 @@ from studies.expert_count.parts.readings import States, chosen, drawn, judged
 
 T = [1000, 2000, 5000, 10_000, 20_000]
 FILE = Path("docs/images/expert_count_map.png")
-STARTS = {f"250, {start:g}": (250.0, start) for start in (0.01, 0.1, 0.3)}
+STARTS: dict[str, tuple[float, ...]] = {f"250, {start:g}": (250.0, start) for start in (0.01, 0.1, 0.3)}
 RUNS: list[tuple[str, str, list[str], int, list[int], dict[str, tuple[float, ...]]]] = [
     ("expert_count_map", "paper", ["mlp", "cnn"], 0, [], STARTS),
     ("expert_count_samples", "paper", ["mlp", "cnn"], 0, T, {"500, 0.01": (500.0,), "1000, 0.01": (1000.0,)}),
