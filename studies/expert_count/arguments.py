@@ -112,6 +112,8 @@ arguments = [
             "last patch over (63), largest of four": (-1.0, 0.5),
             "last patch over sigma_0^0.5, 1e-4": (0.01, 0.2),
             "last patch over sigma_0^0.5, 1e-8": (0.0, 0.01),
+            "median error in the limit, independent patches": (0.15, 0.35),
+            "median error in the limit, equal patches": (0.0, 0.01),
         },
     ),
 ]

@@ -48,7 +48,9 @@ paper = Paper(
             says="With independent weights over the patches every expert errs on a share of Omega(1/K) of every "
             "cluster at the end of the exploration.",
             unchecked="Open, and not refuted: with the proof's constant, 3/32, experts from equal weights pass it as "
-            "well at any sigma_0 of the study. Its proof rests on (63), which fails.",
+            "well at any sigma_0 of the study. Its proof rests on (63), which fails. In the limit of sigma_0 to 0 half "
+            "of the experts err on about a quarter of their own cluster or more, and the least of 400 on 0.02, so that "
+            "it may be true.",
         ),
         Item(
             name="Theorem 1",

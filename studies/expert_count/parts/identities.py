@@ -68,7 +68,7 @@ def shares_of_patches() -> dict[str, float]:
 
 
 def race_of_patches() -> dict[str, float]:
-    """Return how far the last of P independent patches comes, in four trainings and in the limit.
+    """Return how far the last of P independent patches comes, in four trainings and in the limit, and its error there.
 
     In the limit x_p' = c x_p^2 with one clock for all patches, so that 1 / x_p falls by the same: where the first has
     come to sigma_0^0.5, another is at 1 / (1 / x_p(0) - 1 / x_1(0) + sigma_0^-0.5).
@@ -79,7 +79,32 @@ def race_of_patches() -> dict[str, float]:
         start = scale * np.max(rng.standard_normal((4000, P, J * K)), axis=2)
         reached = 1 / (1 / start - 1 / start.max(axis=1, keepdims=True) + scale**-0.5)
         found[f"last patch over sigma_0^0.5, {scale:g}"] = float(np.median(reached.min(axis=1))) / scale**0.5
+    for name, equal in (("independent", False), ("equal", True)):
+        errors = [_error_in_the_limit(rng, equal=equal) for _ in range(400)]
+        found[f"median error in the limit, {name} patches"] = float(np.median(errors))
     return {name.replace("0.0001", "1e-4").replace("1e-08", "1e-8"): value for name, value in found.items()}
+
+
+def _error_in_the_limit(rng: np.random.Generator, *, equal: bool) -> float:
+    """Return the error of one expert on its own cluster for sigma_0 to 0, n to infinity, in units of its start.
+
+    Products with signals are where the first of all, which is then without bound, leaves them; those with centres and
+    noise are where they began.
+    """
+    shape = (1 if equal else P, J, K)
+    label, centre = (np.broadcast_to(rng.standard_normal(shape), (P, J, K)) for _ in range(2))
+    first = np.unravel_index(np.argmax(label), label.shape)
+    with np.errstate(divide="ignore"):
+        label = 1 / (1 / label - 1 / label[first])
+    label = np.where(np.isfinite(label), label, 1e6)
+    y, place = rng.choice([-1.0, 1.0], N), np.argsort(rng.random((N, P)), axis=1)
+    own, other = first[2], (first[2] + rng.integers(1, K, N)) % K
+    alpha, beta, gamma = rng.uniform(0.5, 2, N), rng.uniform(1, 2, N), rng.uniform(0.5, 3, N)
+    f = np.sum((y * alpha * label[place[:, 0], :, own].T) ** 3, axis=0)
+    f += np.sum((beta * centre[place[:, 1], :, own].T) ** 3, axis=0)
+    f += np.sum((rng.choice([-1.0, 1.0], N) * gamma * label[place[:, 2], :, other].T) ** 3, axis=0)
+    f += np.sum(rng.standard_normal((N, P - 3, J)) ** 3, axis=(1, 2))
+    return float(np.mean(y * f <= 0))
 
 
 def moves_of_routing() -> dict[str, float]:
