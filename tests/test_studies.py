@@ -42,6 +42,7 @@ TINY = {
     "constant_gate": {"points_log2": 8, "cells": 50},
     "dichotomy": {"points_log2": 8},
     "expert_count": {"n": 20, "test_samples": 20, "neurons": 1, "dimension": 8},
+    "expert_map": {"horizons": [1, 2], "test_samples": 20, "dimension": 8},
     "identifiability": {"d": 1, "atoms": 1},
     "minimax_lower_bound": {"points_log2": 8},
     "mot": {"samples": 24, "test_samples": 40, "dimension": 8, "records_per_decade": 2}
