@@ -162,6 +162,8 @@ arguments = [
             "eta, w in total, for G, and at k eta, w' in total, for G'; but eta != k eta, and k eta is no other "
             "expert of G.",
             "With N* = 1 it is at least |w - w'| / 2, for the weights of H cannot sum to both.",
+            "Remark (i) follows in the same sense: no power of n bounds the largest error of over-specified "
+            "parameters.",
         ],
         reading="One in which an empty cell costs nothing, not even the weight w* of its atom, and N* > 1: then the "
         "minimum must be taken over measures that reach every cell.",
@@ -329,6 +331,58 @@ arguments = [
             shows={"difference of f": ZERO, "distance of eta": APART},
         )
         for k, gate in [(2, "A, b, c"), (4, "A, c")]
+    ),
+    Argument(
+        id="figure-1-floor",
+        item="Figure 1",
+        says="With the ninth softmax atom a copy of a true one the protocol has a loss that does not fall with n: "
+        "what ten steps leave of a mass that is counted twice. The slope over n tends to 0, and is no rate.",
+        verdict="proved",
+        premises=[
+            Premise(
+                words="the gating and expert parameters are initialized near their ground-truth values ... gradient "
+                "descent for 10 epochs with a fixed learning rate of 0.1",
+                where="App. E.1.2",
+            ),
+        ],
+        derivation=[
+            "A copy doubles e^c of its atom: f is not f* at the start, and the gradient of the mean square has a limit "
+            "there, as n grows, that is not 0.",
+            "Ten full-batch steps are a continuous map of the start, which tends to that of the population, uniformly "
+            "near the start: gradients are means of independent terms of bounded variance.",
+            "As the start tends to the copy, the end tends to the image of the copy, a point that does not depend on "
+            "n.",
+            "L3 to the best measures is continuous, and there it is 0 only where f = f*, which ten such steps do not "
+            "reach.",
+            "So log L3 tends to a constant. Where the radius is above this floor, L3 falls like the radius; where "
+            "below, not at all.",
+        ],
+        reading="One in which the ninth atom has a share of the mass of another one, or steps that go on until they "
+        "have converged.",
+        check=f"{IDENTITIES}:ten_steps",
+        shows={"error of f after ten steps": (0.01, 1.0), "order of the end in the radius": order(1)},
+    ),
+    Argument(
+        id="bias-of-the-scores",
+        item="Equation 85",
+        says="The bias -log n mitigates large initial norms: where scores are 0, the n weights of a row sum to n / (n "
+        "+ 1) with it and to n / 2 without; those of the softmax to 1.",
+        verdict="proved",
+        premises=[
+            Premise(
+                words="The bias is set as b = -log(n), where n is the sequence length, to mitigate large initial "
+                "attention norms",
+                where="App. E.2",
+            ),
+        ],
+        derivation=[
+            "sigma(-log n) = 1 / (1 + n), and sigma(0) = 1/2.",
+            "A row of equal weights is their sum times the mean of the values: its norm goes with the sum.",
+        ],
+        reading="One in which initial scores are far from 0, as without the normalisation of queries and keys (Table "
+        "3).",
+        check=f"{IDENTITIES}:row_sums",
+        shows={"sum with the bias": (0.99, 1.0), "sum without, over n": (0.5, 0.5 + 1e-12)},
     ),
     Argument(
         id="lemma-2-repaired",

@@ -267,3 +267,40 @@ def cover() -> dict[str, float]:
     eps = np.array([1e-6, 1e-12])
     growth = float(np.diff(number(eps))[0] / np.log(eps[0] / eps[1]) / size)
     return {"largest distance to a centre over tau": float(max(far)), "log number per P log(1/eps)": growth}
+
+
+def ten_steps() -> dict[str, float]:
+    """Ten steps of 0.1 from a copied softmax atom, linear experts, no noise: error of f, and how the end moves."""
+    rng, N, size = np.random.default_rng(14), 4, D * D + D + 1 + D + 1
+    x, truth = rng.uniform(-1, 1, (POINTS, D)), rng.standard_normal((N, size)) / np.sqrt(D)
+
+    def f(theta: Array) -> Array:
+        atoms = [(t[: D * D].reshape(D, D), t[D * D : D * D + D], t[D * D + D], t[-D - 1 :]) for t in theta]
+        weights = np.array([np.exp(_score(A, b, c, x)) for A, b, c, _ in atoms])
+        return np.sum(weights * np.array([x @ eta[:-1] + eta[-1] for *_, eta in atoms]), axis=0) / weights.sum(axis=0)
+
+    def end(theta: Array) -> Array:
+        for _ in range(10):
+            gradient = np.empty_like(theta)
+            for place in np.ndindex(theta.shape):
+                moved = theta.astype(complex)
+                moved[place] += 1j * STEP
+                gradient[place] = np.mean((f(moved) - f(truth)) ** 2).imag / STEP
+            theta = theta - 0.1 * gradient
+        return theta
+
+    copy, away = np.concatenate([truth, truth[:1]]), rng.standard_normal((N + 1, size))
+    there, radii = end(copy), np.array([1e-3, 1e-4])
+    moved = np.array([np.linalg.norm(end(copy + r * away) - there) for r in radii])
+    error = float(np.sqrt(np.mean((f(there) - f(truth)) ** 2)))
+    return {"error of f after ten steps": error, "order of the end in the radius": _order(moved, radii)}
+
+
+def row_sums() -> dict[str, float]:
+    """Sigmoid attention at scores of 0, n = 2048: the sum of the weights of a row with the bias -log n, and without."""
+    n = 2048
+    zero = np.zeros(n)
+    return {
+        "sum with the bias": float(_sigma(zero - np.log(n)).sum()),
+        "sum without, over n": float(_sigma(zero).sum() / n),
+    }
