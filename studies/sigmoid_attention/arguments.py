@@ -48,6 +48,7 @@ arguments = [
     Argument(
         id="definition-1-void",
         item="Definition 1",
+        cell="example",
         says="No expert is strongly identifiable: with the fully quadratic score the gate's own derivatives are "
         "proportional at (A, b) = 0.",
         verdict="disproved",
@@ -73,6 +74,7 @@ arguments = [
         Argument(
             id=f"definition-{k}-to-the-letter",
             item=f"Definition {k}",
+            cell="example",
             says=f"To the letter no expert meets Definition {k}: two atoms with one expert and opposite gates have the "
             "same derivative in A.",
             verdict="disproved",
@@ -225,6 +227,7 @@ arguments = [
     Argument(
         id="theorem-4-trade",
         item="Theorem 4",
+        cell="example",
         says="For polynomials and ReLU experts, and for every network with the outer factor lambda that the paper "
         "prints, the bound fails: at a constant gate weight trades for size, f stands still and L4 does not. GELU "
         "experts without lambda are not concerned.",
@@ -250,6 +253,7 @@ arguments = [
     Argument(
         id="theorem-4-cells",
         item="Theorem 4",
+        cell="proof",
         says="What its proof needs of the atoms of one cell holds, though not for the reason given: their functions "
         "are proportional at A = 0, not independent, but the form of second order in their A is at least 1 - w* of a "
         "sum of squares, so that they cannot cancel each other.",
@@ -335,10 +339,15 @@ arguments = [
     Argument(
         id="figure-1-floor",
         item="Figure 1",
-        says="With the ninth softmax atom a copy of a true one the protocol has a loss that does not fall with n: "
-        "what ten steps leave of a mass that is counted twice. The slope over n tends to 0, and is no rate.",
-        verdict="proved",
+        says="The slopes of the softmax curves are no rates: with the ninth atom a copy of a true one, the reading "
+        "that gives them, the loss does not fall to 0 with n. It tends to what ten steps make of a mass that is "
+        "counted twice.",
+        verdict="disproved",
         premises=[
+            Premise(
+                words="the softmax quadratic gating MoE converges at the rate of order O(n^(-0.24))",
+                where="section 5.1",
+            ),
             Premise(
                 words="the gating and expert parameters are initialized near their ground-truth values ... gradient "
                 "descent for 10 epochs with a fixed learning rate of 0.1",
@@ -409,6 +418,7 @@ arguments = [
     Argument(
         id="printed-sequence",
         item="Appendix B.3",
+        cell="proof",
         says="The printed sequence does what Lemma 2 needs for p = 1, where f stands still; for p >= 2 and r >= 2 it "
         "does not, since f moves by t^2, t = 1/m, and L2r by t^r.",
         verdict="disproved",
@@ -440,6 +450,7 @@ arguments = [
     Argument(
         id="printed-brackets",
         item="Appendix B.1",
+        cell="proof",
         says="The printed brackets do not hold negative functions and are not narrow: two signs are wrong; with "
         "max{zeta - tau, -M} and min{zeta + tau, M} both statements hold, and (14) follows.",
         verdict="disproved",
