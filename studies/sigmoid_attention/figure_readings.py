@@ -38,7 +38,7 @@ study.preset(
     **dict(expected="about 30 s on 2 cores", scale="reduced", replicates=3, grid=dict(n=[1000, 3162, 10_000])),
     arms=["*-copy", "*-split", "*-elsewhere", "*-target"],
 )
-study.preset("paper", "Ten truths, n to 100 000.", expected="about 7 minutes on 2 cores", replicates=10, block=5)
+study.preset("paper", "Ten truths, n to 100 000.", expected="about 4 minutes on 2 cores", replicates=10, block=5)
 
 FIRST = {
     "softmax-relu": (1.003, -0.24),

@@ -33,8 +33,8 @@ from studies.sigmoid_attention.parts.regression_targets import (
 
 VERSION = 1
 
-RADII = (0.0005, 0.00158, 0.005, 0.05)
-"""Radii of the start at n = 1000, standard deviations of a coordinate; 0.00158 is 0.05 n^(-1/2)."""
+RADII = (0.0005, 0.00158, 0.005, 0.0158, 0.05)
+"""Radii of the start at n = 1000, standard deviations of a coordinate, half decades; the second is 0.05 n^(-1/2)."""
 EXPONENTS = (-0.5, -0.25, 0.0)
 """Powers of n with which the radius falls."""
 
@@ -93,9 +93,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     settings = Settings(**cell.settings)
     rows = [_of_truth(cell, settings, replicate) for replicate in replicates]
     dims = dict.fromkeys(("to_best", "to_truth"), ("exponent", "radius"))
-    return assemble(
-        replicates, rows, dims=dims, coords=dict(exponent=EXPONENTS, radius=RADII), iterations=settings.epochs
-    )
+    return assemble(replicates, rows, dims=dims, coords=dict(exponent=EXPONENTS, radius=RADII))
 
 
 def _of_truth(cell: Cell, settings: Settings, replicate: int) -> dict[str, object]:
@@ -105,20 +103,23 @@ def _of_truth(cell: Cell, settings: Settings, replicate: int) -> dict[str, objec
     x, y = truths.sample(problem.truth, target.truth, settings.n, 0.01, cell.generator(replicate, "data", **identity))
     near, direction = _near(settings, problem, target, cell.study_seed, replicate), cell.generator(replicate, "start")
     unit = perturb(np.zeros_like(near), 1.0, direction)
-    radii = np.array([[radius * (settings.n / 1000) ** a for radius in RADII] for a in EXPONENTS])
-    starts = near + radii.reshape(-1, 1, 1) * unit
+    at_1000 = RADII[0] * 10 ** (np.arange(len(RADII)) / 2)
+    radii = at_1000 * (settings.n / 1000) ** np.array(EXPONENTS)[:, None]
+    different, reading = np.unique(np.round(np.log10(radii), 9), return_inverse=True)  # many readings share a start
+    starts = near + 10 ** different[:, None, None] * unit
     how = dict(
         epochs=settings.epochs, step=settings.step, batch_size=min(settings.batch_size or settings.n, settings.n)
     )
     order = [cell.generator(replicate, "order", n=settings.n)]
     ends = sgd(problem.fitted, x[None], y[None], starts[None], order=order, **how)[0]
     losses = [_losses(settings, problem, target, theta) for theta in ends]
-    to_best, to_truth = (np.reshape(values, radii.shape) for values in zip(*losses, strict=True))
+    to_best, to_truth = (np.array(values)[reading.reshape(radii.shape)] for values in zip(*losses, strict=True))
     finite = bool(np.isfinite(ends).all())
     line = target.lines(settings.n)["fisher_L1" if settings.regime == "sparse" else "fisher_L3"]
     status = Status.CONVERGED if finite else Status.NOT_FINITE
     message = f"SGD ran its {settings.epochs} epochs from every start." if finite else status.sentence
-    return dict(to_best=to_best, to_truth=to_truth, line=line, status=int(status), message=message)
+    known = dict(status=int(status), message=message, iterations=settings.epochs)
+    return dict(to_best=to_best, to_truth=to_truth, line=line) | known
 
 
 def _near(settings: Settings, problem: Problem, target: Target, seed: int, replicate: int) -> np.ndarray:
