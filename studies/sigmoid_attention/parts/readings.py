@@ -98,32 +98,33 @@ def picture(
     ``curves``: name -> title and the ends of its region; ``columns``: title -> the ends of the names of the arms that
     may stand there.
     """
-    arms = set(ds["arm"].values)
-    canvas = style.new_figure(style.TWO_COLUMNS, 1.15 * len(curves) + 0.9)
-    grid = canvas.subplots(len(curves), len(columns), sharex=True, sharey=True, squeeze=False)
-    image = None
+    there = {
+        (curve, head): arm
+        for curve in curves
+        for head, ends in columns.items()
+        if (arm := next((name for end in ends if (name := f"{curve}-{end}") in ds["arm"].values), None))
+    }
+    heads = [head for head in columns if any(head == one for _, one in there)]
+    canvas = style.new_figure(style.TWO_COLUMNS, 0.95 * len(curves) + 1.0)
+    grid = canvas.subplots(len(curves), len(heads), sharex=True, sharey=True, squeeze=False)
     for (curve, (title, *region)), axes_of in zip(curves.items(), grid, strict=True):
-        for (head, ends), axes in zip(columns.items(), axes_of, strict=True):
+        for head, axes in zip(heads, axes_of, strict=True):
             axes.grid(visible=False)
-            arm = next((name for end in ends if (name := f"{curve}-{end}") in arms), None)
-            if arm is None:
+            if (curve, head) not in there:
                 axes.set_axis_off()
                 continue
-            shares = share(ds, "to_best", arm, region).transpose("exponent", "radius")
-            image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+            shares = share(ds, "to_best", there[curve, head], region).transpose("exponent", "radius")
+            axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
             for (row, column), value in np.ndenumerate(shares.values):
                 colour = style.PAGE if value > 0.5 else style.INK
-                axes.text(column, row, f"{value:.1f}".lstrip("0") if value < 1 else "1", ha="center", va="center")
-                axes.texts[-1].set(color=colour, fontsize=6)
-            axes.set_xticks(range(shares.sizes["radius"]), [f"{r:.2g}" for r in shares["radius"].values], fontsize=6)
-            axes.set_yticks(range(shares.sizes["exponent"]), [f"{a:g}" for a in shares["exponent"].values], fontsize=6)
-            if axes is axes_of[0]:
-                axes.set_ylabel(title, fontsize=6.5)
-            if axes in grid[0]:
-                axes.set_title(head, fontsize=7)
-    canvas.supxlabel("radius of the start at n = 1000", fontsize=7.5)
+                axes.text(column, row, f"{value:.0%}", color=colour, fontsize=6.5, ha="center", va="center")
+            axes.set_xticks(range(shares.sizes["radius"]), [f"{r:g}" for r in shares["radius"].values])
+            axes.set_yticks(range(shares.sizes["exponent"]), [f"{a:g}" for a in shares["exponent"].values])
+            axes.tick_params(labelsize=6.5, length=0)
+        axes_of[0].set_ylabel(title, fontsize=7)
+    for head, axes in zip(heads, grid[0], strict=True):
+        axes.set_title(head, fontsize=7.5)
+    canvas.supxlabel("radius of the start at n = 1000, standard deviation of a coordinate", fontsize=7.5)
     canvas.supylabel("power of n with which the radius falls", fontsize=7.5)
     canvas.suptitle(figure.title)
-    if image is not None:
-        canvas.colorbar(image, ax=grid, shrink=0.6, label="share of truths with the printed slope")
     return canvas
