@@ -9,7 +9,7 @@ radii and exponents start in one direction, and the steps from all of them are t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -107,11 +107,10 @@ def _of_truth(cell: Cell, settings: Settings, replicate: int) -> dict[str, objec
     radii = at_1000 * (settings.n / 1000) ** np.array(EXPONENTS)[:, None]
     different, reading = np.unique(np.round(np.log10(radii), 9), return_inverse=True)  # many readings share a start
     starts = near + 10 ** different[:, None, None] * unit
-    how = dict(
-        epochs=settings.epochs, step=settings.step, batch_size=min(settings.batch_size or settings.n, settings.n)
-    )
+    batch = min(settings.batch_size or settings.n, settings.n)
     order = [cell.generator(replicate, "order", n=settings.n)]
-    ends = sgd(problem.fitted, x[None], y[None], starts[None], order=order, **how)[0]
+    how: dict[str, Any] = dict(batch_size=batch, order=order, epochs=settings.epochs, step=settings.step)
+    ends = sgd(problem.fitted, x[None], y[None], starts[None], **how)[0]
     losses = [_losses(settings, problem, target, theta) for theta in ends]
     to_best, to_truth = (np.array(values)[reading.reshape(radii.shape)] for values in zip(*losses, strict=True))
     finite = bool(np.isfinite(ends).all())
