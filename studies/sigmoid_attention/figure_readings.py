@@ -167,7 +167,7 @@ WORDS = dict(
 NAMES = {curve: ",\n".join(WORDS[word] for word in curve.split("-")) for curve in [*FIRST, *SECOND]}
 study.figure(
     "map",
-    title="Figure 1: share of ten truths whose slope is within 0.1 of the printed one",
+    title="Figure 1: share of truths whose slope is within 0.1 of the printed one",
     options=dict(curves={c: [f"{NAMES[c]}\n{FIRST[c][1]}", *REGIONS[c]] for c in FIRST}, columns=COLUMNS),
     caption="L3 to the best measures, slopes over n = 1e3 to 1e5. The start is N(0, r^2) in every coordinate, r = "
     "radius (n / 1000)^power. Columns: where the ninth atom starts.",
@@ -175,7 +175,7 @@ study.figure(
 )
 study.figure(
     "map_2",
-    title="Figure 2: share of ten truths whose slope is as printed, within 0.1",
+    title="Figure 2: share of truths whose slope is as printed, within 0.1",
     options=dict(
         curves={c: [NAMES[c], *region] for c, region in SECOND.items()},
         columns={"ninth a copy": ["copy"], "split": ["split"], "a copy, batches of 100": ["copy-batches"]},
