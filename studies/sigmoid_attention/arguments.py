@@ -339,9 +339,9 @@ arguments = [
     Argument(
         id="figure-1-floor",
         item="Figure 1",
-        says="The slopes of the softmax curves are no rates: with the ninth atom a copy of a true one, the reading "
-        "that gives them, the loss does not fall to 0 with n. It tends to what ten steps make of a mass that is "
-        "counted twice.",
+        says="The slopes of the softmax curves are no rates: in the readings that give them the loss does not fall to "
+        "0 with n. With the ninth atom a copy it tends to what ten steps make of a mass that is counted twice; with "
+        "one split off L3 to the truth itself tends to 2 log 2.",
         verdict="disproved",
         premises=[
             Premise(
@@ -365,11 +365,18 @@ arguments = [
             "reach.",
             "So log L3 tends to a constant. Where the radius is above this floor, L3 falls like the radius; where "
             "below, not at all.",
+            "Of an atom that is split the two halves have the intercept c - log 2: L3 to the truth, as it is written "
+            "in (12), is 2 log 2 where f = f*.",
         ],
-        reading="One in which the ninth atom has a share of the mass of another one, or steps that go on until they "
-        "have converged.",
+        reading="One in which L3 is taken to the best measures and the ninth atom has a share of the mass of another "
+        "one, or steps that go on until they have converged: the slope is then that of the radius, or of least "
+        "squares.",
         check=f"{IDENTITIES}:ten_steps",
-        shows={"error of f after ten steps": (0.01, 1.0), "order of the end in the radius": order(1)},
+        shows={
+            "error of f after ten steps": (0.01, 1.0),
+            "order of the end in the radius": order(1),
+            "L3 of a split atom less 2 log 2": ZERO,
+        },
     ),
     Argument(
         id="bias-of-the-scores",

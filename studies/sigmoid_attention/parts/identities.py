@@ -270,7 +270,7 @@ def cover() -> dict[str, float]:
 
 
 def ten_steps() -> dict[str, float]:
-    """Ten steps of 0.1 from a copied softmax atom, linear experts, no noise: error of f, and how the end moves."""
+    """Ten steps of 0.1 from a copied softmax atom, linear experts, no noise; and the loss of one that is split."""
     rng, N, size = np.random.default_rng(14), 4, D * D + D + 1 + D + 1
     x, truth = rng.uniform(-1, 1, (POINTS, D)), rng.standard_normal((N, size)) / np.sqrt(D)
 
@@ -293,7 +293,14 @@ def ten_steps() -> dict[str, float]:
     there, radii = end(copy), np.array([1e-3, 1e-4])
     moved = np.array([np.linalg.norm(end(copy + r * away) - there) for r in radii])
     error = float(np.sqrt(np.mean((f(there) - f(truth)) ** 2)))
-    return {"error of f after ten steps": error, "order of the end in the radius": _order(moved, radii)}
+    halves = np.concatenate([truth[:-1], np.tile(truth[-1], (2, 1))])
+    halves[-2:, D * D + D] -= np.log(2.0)  # the intercepts
+    split = float(np.abs(halves[-2:] - truth[-1]).sum() - 2 * np.log(2.0)) + float(np.max(np.abs(f(halves) - f(truth))))
+    return {
+        "error of f after ten steps": error,
+        "order of the end in the radius": _order(moved, radii),
+        "L3 of a split atom less 2 log 2": split,
+    }
 
 
 def row_sums() -> dict[str, float]:
