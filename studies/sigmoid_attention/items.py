@@ -193,9 +193,8 @@ paper = Paper(
                         "sigmoid_vs_softmax:printed-*": "supported",
                         "figure_readings:any-reading-1": "not supported",
                     },
-                    text="Read plainly, the superfluous ninth atom of the softmax fit a copy of a true one, the "
-                    "printed protocol gives all four slopes within 0.10. Other readings have others: the slopes are "
-                    "those of the start, and bear on no rate of either gate.",
+                    text="One plain reading gives all four slopes: the ninth atom a copy. Others have others: the "
+                    "slopes are those of the start, and bear on no rate of either gate.",
                 ),
                 Finding(
                     when={"figure_readings:bound-softmax-*": "supported"},
@@ -329,6 +328,12 @@ paper = Paper(
             "these cells is in sigmoid_regimes.",
             also=["Appendix D"],
             figures=["figure_readings:map_2"],
+            findings=[
+                Finding(
+                    when={"figure_readings:some-reading-2": "not supported"},
+                    text="No one reading gives its four slopes: a split ninth atom gives three, and not the fourth.",
+                ),
+            ],
             objection="It repeats Figure 1 from a sigmoid truth; tested by the reading that gives Figure 1, and by "
             "others.",
         ),
