@@ -22,9 +22,7 @@ from moestat.status import Status
 class Settings(SettingsModel):
     """Settings of a cell; *ours* where the paper does not say or uses a larger number."""
 
-    router: Literal["smoe", "smoe_fixed", "xmoe", "stable_moe"] = Field("smoe", description="CompeteSMoE's is smoe's")
-    competes: bool = Field(False, description="whether layers compete")
-    architecture: Literal["switch", "glam"] = Field("switch", description="GLaM: a dense block after each SMoE block")
+    competes: bool = Field(False, description="whether layers compete; else SMoE")
     blocks: int = Field(2, ge=1, description="SMoE blocks; 3 to 8 in the paper")
     width: int = Field(32, ge=8, multiple_of=8, description="of the model and of an expert's hidden layer")
     length: int = Field(32, ge=1, description="symbols per window; 512 in the paper")
@@ -35,10 +33,11 @@ class Settings(SettingsModel):
     task: float = Field(5.0, ge=0, description="factor of NLL there: alpha in eq. 5 as printed, 1 if alpha is on L_R")
     over: Literal["mean", "sum"] = Field("mean", description="of L_R's squared differences over the experts")
     policy: Literal["winners", "all"] = Field("winners", description="whose softmax is the router's policy in L_R")
-    output: Literal["router", "competition"] = Field("router", description="whose choice makes a competing step's output")
+    output: Literal["router", "competition"] = Field(
+        "router", description="whose choice makes a competing step's output"
+    )
     sgd: float = Field(0.0, ge=0, description="plain steps of the router: their rate over Adam's; 0: Adam")
-    group: int = Field(16, ge=1, description="seeds trained as one; of the last digits of a result, not of its meaning")
-    stage_one: float = Field(0.1, gt=0, le=1, description="StableMoE: share of the steps before its router is frozen")
+    group: int = Field(16, ge=1, description="seeds trained as one; it moves last digits alone")
     steps: int = Field(1000, ge=1, description="60 000 or 80 000 in the paper")
     batch: int = Field(16, ge=1, description="windows per step; 48 in the paper")
     rate: float = Field(3e-3, gt=0, description="largest rate; 7e-4 in the paper; then 1/sqrt(t)")
@@ -100,8 +99,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     plan, how = plan_of(settings), objective_of(settings)
     with deterministic(device):
         models = [model_of(cell, settings, replicate, corpus.vocabulary) for replicate in group]
-        frozen = settings.stage_one if settings.router == "stable_moe" else np.inf
-        stack = stacked.Stack(models, settings.top_k, frozen)
+        stack = stacked.Stack(models, settings.top_k)
         rivals = [rivals_of(model) for model in models]
         batches = [batches_of(cell, settings, replicate) for replicate in group]
         trained = stacked.train(stack, corpus, plan, how, rivals, batches)
@@ -155,12 +153,12 @@ def objective_of(settings: Settings) -> Any:
 
 def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) -> Any:
     """Return a decoder with first weights that depend on the replicate and the sizes alone."""
-    from moestat.training.decoder import Decoder, Dense, Shape
-    from studies.compete_smoe.parts import decoders, routers
+    from moestat.training.decoder import Decoder, Shape
+    from studies.compete_smoe.parts import routers
     from studies.compete_smoe.parts.smoe import Competition, ExpertBank, SMoE, schedule
 
-    width, experts, twice = settings.width, settings.experts, 1 + (settings.architecture == "glam")
-    shape = Shape(vocabulary, settings.length, settings.blocks * twice, width, HEADS, hidden=width)
+    width, experts = settings.width, settings.experts
+    shape = Shape(vocabulary, settings.length, settings.blocks, width, HEADS, hidden=width)
 
     def rng(purpose: str, **identity: Any) -> np.random.Generator:
         return cell.generator(replicate, purpose, width=width, **identity)
@@ -172,16 +170,12 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
         competition = Competition(
             schedule(settings.probability), key, alpha=settings.task, weight=weight, output=settings.output
         )
-        router = routers.make(settings.router, width, experts, rng("router", **place), stage_one=settings.stage_one)
+        router = routers.LinearRouter(width, experts, rng("router", **place))
         bank = ExpertBank(width, width, experts, rng("experts", **place))
         return SMoE(bank, router, top_k=settings.top_k, competition=competition if settings.competes else None)
 
-    def dense(block: int) -> Dense:
-        return Dense(shape, rng("dense", block=block))
-
-    make = decoders.feed_forwards(settings.architecture, sparse, dense)
     sizes = {"vocabulary": vocabulary, "length": settings.length, "blocks": shape.blocks}
-    return Decoder(shape, feed_forward=make, generator=rng("start", **sizes))
+    return Decoder(shape, feed_forward=sparse, generator=rng("start", **sizes))
 
 
 def rivals_of(model: Any) -> list[Any]:

@@ -148,6 +148,19 @@ def lower_in_most(ds: xr.Dataset, claim: Claim, *, others: Sequence[str]) -> Est
     return Estimate(value, below, above, note, subject="The difference in most cases", replicates=int(whole.sum()))
 
 
+def where_delivered(ds: xr.Dataset, claim: Claim, *, without: str) -> Estimate:
+    """Estimate the difference of two arms, which decides nothing where ``claim.arm`` does not deliver competition.
+
+    It delivers if its router meets the winners more often (``overlap``) than that of ``without``, at the claim's level.
+    """
+    answer = gap(ds, claim, over=[])
+    learnt = gap(ds, claim.model_copy(update={"variable": "overlap", "versus": without}), over=[])
+    if learnt.low > 0:
+        return answer
+    text = f"overlap {learnt.value:+.3f} [{learnt.low:.3f}, {learnt.high:.3f}] beside {without}"
+    return replace(answer, reasons=(*answer.reasons, f"Competition is not shown to be delivered: {text}."))
+
+
 def lead_of_those_run(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = False) -> Estimate:
     """Estimate the lead of ``claim.arm`` over ``others`` as :func:`moestat.claims.rules.lead`; some may be missing.
 

@@ -82,18 +82,11 @@ class Bank(torch.autograd.Function):
 class Stack:
     """Decoders of one shape; ``weights[name]`` is (S, ...) for the parameter ``name`` of a decoder."""
 
-    def __init__(self, models: Sequence[Decoder], top_k: int, frozen_from: float = math.inf) -> None:
+    def __init__(self, models: Sequence[Decoder], top_k: int) -> None:
         self.shape, self.top_k, self.size = models[0].shape, top_k, len(models)
-        first = dict(models[0].named_parameters())
         parts = [dict(model.named_parameters()) for model in models]
-        self.weights = {
-            name: torch.stack([part[name].detach() for part in parts]).requires_grad_(value.requires_grad)
-            for name, value in first.items()
-        }
-        blocks = range(self.shape.blocks)
-        self.sparse = [i for i in blocks if f"blocks.{i}.feed_forward.experts.first" in first]
-        self.experts = self.weights[f"blocks.{self.sparse[0]}.feed_forward.experts.first"].shape[1]
-        self.frozen_from, self.frozen = frozen_from, False  # StableMoE: share of the steps before its router is frozen
+        self.weights = {name: torch.stack([p[name].detach() for p in parts]).requires_grad_() for name in parts[0]}
+        self.experts = self.weights["blocks.0.feed_forward.experts.first"].shape[1]
 
     def norm(self, name: str, x: torch.Tensor) -> torch.Tensor:
         """Return the LayerNorm of x (S, T, width)."""
@@ -102,12 +95,8 @@ class Stack:
 
     def scores(self, block: int, z: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
         """Return the router's scores (S, T, N) of tokens (S, T, width); ``rows``: those of so many seeds alone."""
-        head = f"blocks.{block}.feed_forward.router."
-        own = {k[len(head) :]: w if rows is None else w[rows] for k, w in self.weights.items() if k.startswith(head)}
-        if "weight" in own:
-            return torch.bmm(z, own["weight"].detach() if self.frozen else own["weight"])
-        unit, cooled = F.normalize, own["log_temperature"].exp()[:, None, None]
-        return torch.bmm(unit(torch.bmm(z, own["down"]), dim=2), unit(own["embeddings"], dim=1)) / cooled
+        weight = self.weights[router_of(block)]
+        return torch.bmm(z, weight if rows is None else weight[rows])
 
     def every(self, block: int, z: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         """Return the outputs (R, N, T, width) of all experts of the seeds ``rows`` for their tokens z (R, T, width)."""
@@ -161,12 +150,7 @@ class Stack:
             mixed = mixed.view(size * batch, heads, length, -1).transpose(1, 2).reshape(size, batch * length, d)
             x = x + torch.bmm(mixed, w[f"{head}.attention.out"].mT)
             z = self.norm(f"{head}.feed_forward_norm", x)
-            if i not in self.sparse:
-                part = f"{head}.feed_forward"
-                inside = torch.baddbmm(w[f"{part}.into_bias"][:, None], z, w[f"{part}.into"].mT).relu()
-                x = x + torch.baddbmm(w[f"{part}.out_bias"][:, None], inside, w[f"{part}.out"].mT)
-                continue
-            rows = rivals[self.sparse.index(i)] if how is not None else tokens.new_empty(0)
+            rows = rivals[i] if how is not None else tokens.new_empty(0)
             y, loss = self._layer(i, z, how or Objective(), rows)
             inputs.append(z)
             losses.append(loss)
@@ -225,12 +209,11 @@ def train(
     ``rivals``: for every seed the competitions of its layers, whose coins count; ``batches``: its generator of windows.
     """
     weights, checks = stack.weights, plan.checks.tolist()
-    learnt = {name: w for name, w in weights.items() if w.requires_grad}
-    routers = [n for n in learnt if ".router." in n]
+    routers = [router_of(i) for i in range(stack.shape.blocks)]
     plain = routers if how.sgd else []
-    rest = [w for n, w in learnt.items() if n not in plain]
+    rest = [w for name, w in weights.items() if name not in plain]
     adam = torch.optim.AdamW(rest, lr=plan.rate, betas=plan.betas, weight_decay=0.0, fused=True)
-    begin = {name: w.detach().clone() for name, w in weights.items() if ".router." in name}
+    begin = [weights[name].detach().clone() for name in routers]
     coins = np.array([[[r.heads(t, plan.steps) for t in range(plan.steps)] for r in own] for own in rivals], dtype=bool)
     out = Trained(*(np.full((stack.size, len(checks)), np.nan) for _ in range(2)), *(np.zeros(stack.size),) * 2)
     ratios, met = np.zeros(stack.size), np.zeros(stack.size)
@@ -240,36 +223,33 @@ def train(
     window, running = np.arange(plan.length + 1), np.zeros(stack.size)
     clock = time.thread_time()
     for step in range(plan.steps):
-        stack.frozen = step >= stack.frozen_from * plan.steps
         starts = np.stack([rng.integers(0, corpus.train.size - plan.length, plan.batch) for rng in batches])
         data = text[torch.from_numpy(starts[..., None] + window)]
         rows = [torch.from_numpy(np.flatnonzero(c)) for c in (coins[:, :, step].T if coins.size else [])]
-        rows = rows or [torch.empty(0, dtype=torch.long)] * len(stack.sparse)
+        rows = rows or [torch.empty(0, dtype=torch.long)] * stack.shape.blocks
         output, _, extra = stack.run(data[..., :-1], how, rows)
         loss = stack.losses(output, data[..., 1:])
         own = {}
-        for i, part in zip(stack.sparse, extra, strict=True):
+        for name, part in zip(routers, extra, strict=True):
             if part.requires_grad:
-                name = f"blocks.{i}.feed_forward.router.weight"
                 own[name] = torch.autograd.grad(part, weights[name], retain_graph=True)[0]
-        for w in learnt.values():
+        for w in weights.values():
             w.grad = None
         loss.sum().backward()
         for name, grad in own.items():
             w = weights[name]
-            lengths = [torch.linalg.vector_norm(g.flatten(1), dim=1).double().numpy() for g in (grad, w.grad)]
+            lengths = [_length(g).double().numpy() for g in (grad, w.grad)]
             seen = (lengths[0] > 0) & (lengths[1] > 0)
             ratios[seen] += lengths[0][seen] / lengths[1][seen]
             met += seen
             w.grad += grad
-        clip(learnt, plan.clip)
+        clip(list(weights.values()), plan.clip)
         rate = plan.rate_at(step)
         adam.param_groups[0]["lr"] = rate
         adam.step()
         with torch.no_grad():
             for name in plain:
-                if weights[name].grad is not None:
-                    weights[name] -= how.sgd * rate * weights[name].grad
+                weights[name] -= how.sgd * rate * weights[name].grad
         running += loss.detach().double().numpy()
         if step + 1 in checks:
             at = checks.index(step + 1)
@@ -279,20 +259,28 @@ def train(
             _validate(stack, corpus, plan, out, at, best)
             clock = time.thread_time()
     with torch.no_grad():
-        sides = [(weights[n] - w, w) for n, w in begin.items() if n.endswith("weight")]
-        far = [torch.linalg.vector_norm(a.flatten(1), dim=1) / torch.linalg.vector_norm(w.flatten(1), dim=1)
-               for a, w in sides]  # fmt: skip
+        far = [_length(weights[n] - w) / _length(w) for n, w in zip(routers, begin, strict=True)]
         for name, w in weights.items():
             w.copy_(best[name])
     out.share = np.divide(ratios, met, out=np.full(stack.size, np.nan), where=met > 0)
-    out.moved = torch.stack(far).mean(dim=0).double().numpy() if far else np.full(stack.size, np.nan)
+    out.moved = torch.stack(far).mean(dim=0).double().numpy()
     return out
 
 
-def clip(weights: dict[str, torch.Tensor], largest: float) -> None:
+def router_of(block: int) -> str:
+    """Return the name of a block's router."""
+    return f"blocks.{block}.feed_forward.router.weight"
+
+
+def _length(x: torch.Tensor) -> torch.Tensor:
+    """Return the norms (S,) of all entries but those of the first axis."""
+    return torch.linalg.vector_norm(x.flatten(1), dim=1)
+
+
+def clip(weights: Sequence[torch.Tensor], largest: float) -> None:
     """Scale the gradients of every seed to the norm ``largest`` where they exceed it."""
-    grads = [w.grad for w in weights.values() if w.grad is not None]
-    each = torch.stack([torch.linalg.vector_norm(g.flatten(1), dim=1) for g in grads])
+    grads = [w.grad for w in weights if w.grad is not None]
+    each = torch.stack([_length(g) for g in grads])
     factor = (largest / (torch.linalg.vector_norm(each, dim=0) + 1e-6)).clamp(max=1.0)
     for g in grads:
         g.mul_(factor.view(-1, *[1] * (g.ndim - 1)))
@@ -331,16 +319,16 @@ def _validate(stack: Stack, corpus: Corpus, plan: Plan, out: Trained, at: int, b
 @torch.no_grad()
 def routing(stack: Stack, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> dict[str, np.ndarray]:
     """Return the measures of ``smoe_measures.Routing``, (S, layers) each, over a text."""
-    size, layers, k = stack.size, len(stack.sparse), stack.top_k
+    size, layers, k = stack.size, stack.shape.blocks, stack.top_k
     sums, loads = np.zeros((4, size, layers)), np.zeros((2, size, layers, stack.experts))
     tokens, everyone = 0, torch.arange(size)
     for given, _ in _windows(text, length, batch, limit):
         _, inputs, _ = stack.run(given.expand(size, -1, -1))
         tokens += given.numel()
-        for at, (i, z) in enumerate(zip(stack.sparse, inputs, strict=True)):
-            scores = stack.scores(i, z)
+        for at, z in enumerate(inputs):
+            scores = stack.scores(at, z)
             best, index = scores.topk(k, dim=2)
-            norms = torch.linalg.vector_norm(stack.every(i, z, everyone), dim=-1).mT.contiguous()
+            norms = torch.linalg.vector_norm(stack.every(at, z, everyone), dim=-1).mT.contiguous()
             winners = norms.topk(k, dim=2).indices
             both = (index[..., None] == winners[..., None, :]).any(dim=3).double().mean(dim=2)
             apart = (policy(scores.flatten(0, 1), k) - policy(norms.flatten(0, 1), k)).square().mean(dim=1)
