@@ -32,11 +32,9 @@ TINY = {
     "attention_lm": LANGUAGE | {"heads": 1, "hidden": 8, "batch": 64, "tokens": 512, "rounds": 1},
     "attention_speed": {"blocks": 1, "width": 8, "heads": 1, "hidden": 8, "tokens": 512, "rounds": 1},
     "brackets": {"points_log2": 6, "functions": 5},
-    "compete_collapse": LANGUAGE | {"test": 64},
-    "compete_finetune": LANGUAGE | {"test": 64, "reviews": 20, "tune_steps": 10, "tune_batch": 4},
     "compete_lm": LANGUAGE | {"test": 64},
+    "compete_readings": LANGUAGE | {"test": 64, "group": 1},
     "competition_bound": {"pool_log2": 10, "evaluation_points": 16},
-    "competition_gaps": {"pool_log2": 12, "evaluation_points": 64},
     "competition_mle": {"pool_log2": 12, "evaluation_points": 64, "near_starts": 1, "random_starts": 1}
     | {"kept": 1, "hops": 0},
     "constant_gate": {"points_log2": 8, "cells": 50},

@@ -174,7 +174,7 @@ arguments = [
         ],
         reading="Experts whose regions of winning are no such sets, for which the question is open.",
         check=f"{IDENTITIES}:winners_by_half_spaces",
-        shows={"share of inputs with other winners": (0.0, 0.0)},
+        shows={"share of inputs with other winners": ZERO},
     ),
     Argument(
         id="lemma-b-2-b",
@@ -195,7 +195,7 @@ arguments = [
         ],
         reading="Inputs on which a slab's probability is not of the order of a power of its width.",
         check=f"{IDENTITIES}:brackets",
-        shows={"share outside its bracket": (0.0, 0.0), "exponent of the bracket's size": (0.9, 1.1)},
+        shows={"share outside its bracket": ZERO, "exponent of the bracket's size": (0.9, 1.1)},
     ),
     Argument(
         id="theorem-4-1-affine",

@@ -24,7 +24,7 @@ study = Study(
     "Which router gives the lowest loss?",
     paper="compete-smoe",
     source="CS section 6.2, Table 2",
-    question="In two architectures, does a fixed router lose against all others, and does GLaM beat the Switch Transformer?",
+    question="Does a fixed router lose against all others, and does GLaM beat the Switch Transformer?",
     experiment="compete_lm",
     seed=20260901,
     scale="stand-in",

@@ -52,9 +52,9 @@ study.preset(
 )
 study.preset(
     "seeds",
-    "83 thousand weights: 1000 steps of 8 windows, 16 seeds.",
-    expected="about 8 minutes of one core",
-    replicates=16,
+    "83 thousand weights: 1000 steps of 8 windows, 8 seeds.",
+    expected="35 minutes of a fifth of a core",
+    replicates=8,
     block=8,
     settings=SMALL | dict(steps=1000, every=250, group=8),
 )

@@ -11,9 +11,9 @@ counterexample is certain: in each cell of a grid of inputs K others are larger 
 cell. Where no expert sleeps the exponent of the ratio over the length of the moves is judged (E h of the order D^2
 would give 1).
 
-That (10) fails where an expert wins nowhere is proved (`moestat claim theorem-4-2-sleeper`); how common such truths are,
-and that nothing else breaks (10) near a truth, is looked at here. Equation (1) does not say who wins a tie; here it is
-the lowest index.
+That (10) fails where an expert wins nowhere is proved (`moestat claim theorem-4-2-sleeper`). How common such truths
+are, and that nothing else breaks (10) near a truth, is looked at here. Equation (1) does not say who wins a tie; here
+it is the lowest index.
 """
 
 from moestat import Study

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy import optimize
 
 from moestat import rates
 from moestat.claims.estimates import proportion_interval
-from moestat.claims.evidence import FUNCTIONS, SEARCHES, unsettled
-from moestat.claims.rules import gap, lead
+from moestat.claims.evidence import SEARCHES, unsettled
+from moestat.claims.rules import gap
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
-from moestat.rates.estimate import mean_interval, over_replicates
 from moestat.runner.results import NOT_COMPUTED
 from moestat.study.spec import Claim
 
