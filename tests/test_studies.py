@@ -23,7 +23,6 @@ from moestat.runner import run as runner
 from moestat.runner.request import Request
 from moestat.study import load
 from moestat.study.presets import judges, rate_of
-from studies.compete_smoe.parts import rules
 
 NETWORK = {"stage_one": 1, "stage_two": 2, "epochs": 3, "width": 4, "depth": 1, "heads": 1, "hidden": 4, "batch": 64}
 LANGUAGE = {"blocks": 1, "width": 8, "length": 8, "batch": 2, "steps": 4, "every": 2, "validation": 64}
@@ -118,7 +117,6 @@ def hurry(monkeypatch):
     monkeypatch.setitem(population.pseudo_truths.__kwdefaults__, "max_iterations", 10)
     monkeypatch.setitem(competition_mle.maximum_likelihood.__kwdefaults__, "adam_steps", 20)
     monkeypatch.setitem(competition_mle.maximum_likelihood.__kwdefaults__, "search_rounds", 2)
-    monkeypatch.setitem(rules.tail_exponent.__kwdefaults__, "draws", 50)
     for name, fewer in {"POINTS_LOG2": 7, "FEWEST": 50, "DRAWS": 1}.items():
         monkeypatch.setattr(evaluate, name, fewer)
 
