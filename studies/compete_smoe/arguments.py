@@ -111,7 +111,8 @@ arguments = [
                 where="section 4, (9)",
             ),
             Premise(
-                words="since D(G_n, G*) converges to 0, each Voronoi cell has only one element",
+                words="since each Voronoi cell has only one element ... this together with D(G_n, G*) -> 0 "
+                "indicates that (W^n_j, sigma^n_j) -> (W*_j, sigma*_j)",
                 where="appendix B.2, local part",
             ),
         ],
@@ -121,7 +122,8 @@ arguments = [
             "An expert on its way there leaves its cell before it arrives: k* atoms are pairwise different, D -> 0 "
             "and a cell is empty.",
         ],
-        reading="One with a D that matches the experts one to one; at such a G E h > 0, so that (10) is not hurt.",
+        reading="One with a D that matches the experts one to one. The step can be mended where every expert wins: the "
+        "proof has V -> 0, too, and V stays away from 0 with an empty cell.",
         check=f"{IDENTITIES}:lost_expert",
         shows={"D": ZERO, "mean total variation": APART},
     ),
