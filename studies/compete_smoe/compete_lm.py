@@ -6,8 +6,8 @@ contiguous parts of 90, 5 and 5 %; the setting `file` takes enwik8, text8 or Wik
 after a warm-up, gradients clipped to norm 1; the weights of the lowest validation loss are tested.
 
 XMoE starts at the temperature 0.3 of its authors; StableMoE's router is frozen after a tenth of the steps, or after
-half of them. As eq. 5 is printed CompeteSMoE does not learn the winners here (`compete_readings`): nothing is said of
-its loss.
+half of them. CompeteSMoE, as equation 5 is printed, is beside them in the figure; what is claimed of it is judged in
+`compete_readings`.
 
 A replicate is a draw of first weights, batches and coins, which the arms share; differences are paired. What clips,
 warms up and normalises is ours: the paper leaves it open. After 400 steps the model knows no more than which character

@@ -2,8 +2,8 @@
 
 Trainings by `compete_lm`; preset `long` has half a million weights. The paper leaves open whose output counts in a step
 that competes: in equation 5 the router's, or the task gives it no gradient; in section 3.1 and Fig. 1a the winners'.
-Arm `compete-smoe` is the former, where competition is not delivered (`compete_readings`), so that only what it costs is
-judged; `compete-winners` is the latter.
+Arm `compete-smoe` is the former, of which only the cost is judged here (the rest: `compete_readings`);
+`compete-winners` is the latter.
 
 Preset `control` has two arms more, with the winners' output: without the router loss (`untaught`), and with a
 competition in every step (`always`), which is competition itself, without a router as its proxy. `seconds_per_step` is
