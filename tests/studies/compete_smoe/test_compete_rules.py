@@ -1,18 +1,22 @@
 """The own rules of the paper: counterexamples, exponents, tails, layers, contrasts, tuned settings, printed rows."""
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 from cells import a_claim
 
+import moestat
 from moestat.claims.selection import NoAnswerError
+from moestat.claims.verdicts import judge
 from moestat.rates import Cases
 from moestat.status import Status
 from moestat.study import load
 from studies.compete_smoe.parts import rules
 
+ROOT = Path(__file__).resolve().parents[3]
 LENGTHS = np.array([0.1, 0.03, 0.01, 0.003])
 
 
@@ -126,3 +130,14 @@ def test_the_lead_of_a_mean_is_over_the_largest_mean_of_the_other_rows_of_its_ta
     values[0, 1] = np.nan
     with pytest.raises(NoAnswerError, match="every column"):
         rules.lead_of_means(printed(values, rows, list("xyz"), "behind"), asked, row="fixed")
+
+
+@pytest.mark.parametrize("study", ["competition_mle", "competition_families"])
+def test_a_search_that_stays_at_the_truth_supports_nothing(study):
+    """Its losses are 0, below any bound: what the paper states of rates is not supported by fits that do not move."""
+    made, found = load.read(study).study, moestat.load(study, "settled", out=ROOT / "outputs")
+    losses = [name for name in found.data_vars if name.startswith(("D", "matched", "hellinger", "root_hellinger"))]
+    still = found.assign({name: 0 * found[name] for name in [*losses, "gain"]})
+    ours = {claim.id for claim in made.claims if claim.origin == "ours"}
+    words = [[v.verdict for v in judge(ds, made, "settled") if v.claim not in ours] for ds in (found, still)]
+    assert "supported" in words[0] and "supported" not in words[1]
