@@ -49,6 +49,7 @@ paper = Paper(
         Item(
             name="Section 3.3",
             says="Competition is activated for each layer on its own, one coin for each, not for all at once.",
+            also=["Equation 4", "Equation 5"],
             unchecked="That competition is guaranteed to find an optimal policy for a single layer has no measure of "
             "optimal; one coin for all layers is not tried.",
         ),
