@@ -215,7 +215,8 @@ def train(
     adam = torch.optim.AdamW(rest, lr=plan.rate, betas=plan.betas, weight_decay=0.0, fused=True)
     begin = [weights[name].detach().clone() for name in routers]
     coins = np.array([[[r.heads(t, plan.steps) for t in range(plan.steps)] for r in own] for own in rivals], dtype=bool)
-    out = Trained(*(np.full((stack.size, len(checks)), np.nan) for _ in range(2)), *(np.zeros(stack.size),) * 2)
+    curve, nothing = np.full((stack.size, len(checks)), np.nan), np.zeros(stack.size)
+    out = Trained(curve.copy(), curve.copy(), nothing.copy(), nothing.copy())
     ratios, met = np.zeros(stack.size), np.zeros(stack.size)
     best = {name: w.detach().clone() for name, w in weights.items()}
     _validate(stack, corpus, plan, out, 0, best)
@@ -237,19 +238,19 @@ def train(
             w.grad = None
         loss.sum().backward()
         for name, grad in own.items():
-            w = weights[name]
-            lengths = [_length(g).double().numpy() for g in (grad, w.grad)]
-            seen = (lengths[0] > 0) & (lengths[1] > 0)
-            ratios[seen] += lengths[0][seen] / lengths[1][seen]
+            whole = _gradient(weights[name])
+            ours, task = (_length(g).double().numpy() for g in (grad, whole))
+            seen = (ours > 0) & (task > 0)
+            ratios[seen] += ours[seen] / task[seen]
             met += seen
-            w.grad += grad
+            whole += grad
         clip(list(weights.values()), plan.clip)
         rate = plan.rate_at(step)
         adam.param_groups[0]["lr"] = rate
         adam.step()
         with torch.no_grad():
             for name in plain:
-                weights[name] -= how.sgd * rate * weights[name].grad
+                weights[name] -= how.sgd * rate * _gradient(weights[name])
         running += loss.detach().double().numpy()
         if step + 1 in checks:
             at = checks.index(step + 1)
@@ -270,6 +271,11 @@ def train(
 def router_of(block: int) -> str:
     """Return the name of a block's router."""
     return f"blocks.{block}.feed_forward.router.weight"
+
+
+def _gradient(weight: torch.Tensor) -> torch.Tensor:
+    assert weight.grad is not None
+    return weight.grad
 
 
 def _length(x: torch.Tensor) -> torch.Tensor:
