@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -144,10 +145,12 @@ def claim(arguments: argparse.Namespace) -> None:
 
     if argued := lookup.argument(arguments.claim):
         return Console().print(card(*argued))
-    word, studies = arguments.claim, lookup.chosen(arguments.claim, known(None))
+    word, proved, studies = arguments.claim, lookup.argued(arguments.claim), {}
+    with contextlib.suppress(*[InputError][: len(proved)]):  # an item may have arguments and no claim
+        studies = lookup.chosen(word, known(None))
     found = [(name, study, claim) for name, study in studies.items() for claim in study.claims]
     names = [f"{name}:{claim.id}" for name, _, claim in found]
-    if not found:
+    if not found and not proved:
         raise InputError(f"{word} makes no claim")
     if len(found) > 1 and all(claim.id == word for *_, claim in found):
         told = f"the claim {word!r} is in {len(found)} studies; name one of them"
@@ -156,10 +159,11 @@ def claim(arguments: argparse.Namespace) -> None:
         shown, decided = ledger.card(arguments.out, *found[0], *_rows(arguments.out, studies))
         Console().print(shown)
         return print(f"\n{decided}")  # a command is not broken
-    show(arguments.out, studies, word)
-    for one in lookup.argued(word):
+    if found:
+        show(arguments.out, studies, word)
+    for one in proved:
         print(f"{one.item} is {one.wording}: {called()} claim {one.id}")
-    return print(f"One of them: {called()} claim {names[0]}")
+    return print(f"One of them: {called()} claim {names[0]}") if found else None
 
 
 def check(arguments: argparse.Namespace) -> None:

@@ -27,7 +27,7 @@ Standing = Literal[
 FAILED: tuple[Standing, ...] = ("stands against", "not shown")
 """How a cell stands for which nothing speaks, and against which something does."""
 COLUMNS = ("item", "the paper says", "stands", "by cell")
-COMMAND = "python -m moestat.study --paper --write docs/findings/items.md"
+COMMAND = "python -m moestat.study --paper --write items.md"
 
 
 def standing(rows: Iterable[Mapping[str, Any]]) -> Standing:
