@@ -17,6 +17,7 @@ import numpy as np
 
 from moestat import own
 from moestat.arrays import Array, clamp, namespace
+from moestat.doors import takes_float64
 
 Gate = Literal["sigmoid", "softmax"]
 Score = Literal["full", "partial", "linear"]
@@ -89,6 +90,7 @@ def output_slopes(gate: str, g: Array, phi: Array, f: Array, *derivatives: Array
     return derivatives[0] * phi
 
 
+@takes_float64("a")
 def pack_symmetric(a: Array) -> Array:
     """Return the isometric storage (..., d (d + 1) / 2) of the symmetric part A of square matrices (..., d, d).
 
@@ -102,6 +104,7 @@ def pack_symmetric(a: Array) -> Array:
     return xp.concat(parts, axis=-1)
 
 
+@takes_float64("stored")
 def unpack_symmetric(stored: Array, d: int) -> Array:
     """Return the symmetric matrices (..., d, d) of their isometric storage; inverse of :func:`pack_symmetric`."""
     xp = namespace(stored)
