@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from moestat import bounded, files
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import manifest_file, results
+from moestat.runner import digests, manifest_file, results
 from moestat.runner.request import Request
 from moestat.sentences import listed
 from moestat.study import seal
@@ -162,6 +162,7 @@ def packed(dataset: xr.Dataset) -> bytes:
     import h5netcdf
     from xarray.backends import H5NetCDFStore
 
+    dataset = digests.stamped(dataset)
     how: dict[str, dict[str, Any]] = {}
     for name, variable in dataset.variables.items():
         if variable.dtype.kind in "OU" and variable.size * 16 > PACKED:

@@ -230,6 +230,21 @@ def test_pipes_are_not_read_and_a_wrong_type_in_a_manifest_is_one_sentence(folde
         moestat.load(root / "results.nc")
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("name", "value"), [("error", 0.5), ("n", 11), ("arm", "other")])
+def test_a_value_that_was_changed_in_a_copy_without_a_manifest_is_named(folder, tmp_path, name, value, packed):
+    whole, copy = moestat.load(folder[1]), tmp_path / "copy.nc"
+    content = records.packed(whole) if packed else (folder[1] / "results.nc").read_bytes()
+    copy.write_bytes(content)
+    assert moestat.load(copy).identical(whole)
+    with h5py.File(copy, "r+") as file:
+        values = file[name][()]
+        values.flat[-1] = value
+        file[name][...] = values
+    with pytest.raises(StaleError, match=f"copy.nc was changed after it was written: {name} is another one"):
+        moestat.load(copy)
+
+
 @pytest.mark.parametrize("content", ["{", "[" * 100_000, '{"results_sha256": 3}'])
 def test_results_whose_manifest_cannot_be_read_are_not_believed(folder, content):
     study, root = folder
