@@ -81,8 +81,8 @@ def read(path: Path) -> xr.Dataset:
         dataset = netcdf.load(path)
         if changed := digests.changed(dataset):
             raise StaleError(
-                f"{path} was changed after it was written: {listed(changed, 5)} {'are' if changed[1:] else 'is'} another"
-                " one; make it again with the subcommand collect, or get it again"
+                f"{path} was changed after it was written, in {listed(changed, 5)}; make it again with the subcommand "
+                "collect, or get it again"
             )
         dataset.attrs.pop(digests.NAME, None)
         return in_order(dataset)
