@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,16 +30,30 @@ def known(paper: str | None) -> dict[str, Path]:
 
 
 def listing(arguments: argparse.Namespace) -> None:
-    """List the known studies with titles and times."""
+    """List the known studies: those of papers by name, those of one's own, or of one paper, with titles and times."""
     from moestat.study import load
 
-    rows = {name: load.summary(path) for name, path in known(arguments.paper).items()}
-    _table((name, f"{title} ({expected})" if expected else title) for name, (title, expected) in rows.items())
-    print("in brackets: what the preset 'quick' states of its time" if rows else "no studies", file=sys.stderr)
+    papers: dict[str, list[str]] = {}
+    rows = {}
+    for name, path in known(arguments.paper).items():
+        if arguments.paper is None and (path.parent / "items.py").is_file():
+            papers.setdefault(path.parent.name.replace("_", "-"), []).append(name)
+        else:
+            title, expected = load.summary(path)
+            rows[name] = f"{title} ({expected})" if expected else title
+    for paper, names in papers.items():
+        print(textwrap.fill(f"{paper}: {', '.join(names)}", 80, subsequent_indent="  "))
+    _table(rows.items())
+    if papers:
+        print(f"with titles and times: {called()} --list --paper PAPER", file=sys.stderr)
+    elif rows:
+        print("in brackets: what the preset 'quick' states of its time", file=sys.stderr)
+    else:
+        print("no studies", file=sys.stderr)
 
 
 def claims(arguments: argparse.Namespace) -> None:
-    """Print the ledger, or write it: of all studies, or of what a word means (a study, a paper, an id, a place)."""
+    """Print the ledger, or write it; of a study, a paper, an id or a place also the claims that are not primary."""
     from moestat.report import csv_text, ledger
     from moestat.study import load, lookup
 
@@ -50,7 +65,7 @@ def claims(arguments: argparse.Namespace) -> None:
     else:
         studies = lookup.readable(paths)
     if arguments.write:
-        rows = ledger.rows(arguments.out, studies)
+        rows = ledger.primary(ledger.rows(arguments.out, studies))
         forms = {
             ".html": lambda: ledger.page(rows),
             ".csv": lambda: csv_text.dump(ledger.ledger(arguments.out, studies)),
@@ -67,7 +82,8 @@ def show(out: Path, studies: Mapping[str, Study], word: str = "") -> None:
     from moestat.report import ledger
     from moestat.study import lookup
 
-    Console().print(ledger.rich(ledger.rows(out, studies)))
+    rows = ledger.rows(out, studies)
+    Console().print(ledger.rich(rows if word else ledger.primary(rows)))
     if word and (said := lookup.papers(word, studies)):
         print(said)
 
@@ -78,7 +94,7 @@ def items(arguments: argparse.Namespace) -> None:
 
     from moestat.report import items as paper_items
     from moestat.report import ledger
-    from moestat.study import contents, load
+    from moestat.study import cells, contents, load
 
     studies = {name: load.read(path).study for name, path in known(arguments.paper).items()}
     rows = ledger.rows(arguments.out, studies)
@@ -86,6 +102,7 @@ def items(arguments: argparse.Namespace) -> None:
     for paper in sorted({study.paper for study in studies.values()}):
         mine = {name: study for name, study in studies.items() if study.paper == paper}
         listed = contents.read(paper) or contents.of_sources(paper, mine)
+        cells.placed(listed, cells.claims_of(mine), complete=True)
         found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])))
     if arguments.write:
         titles = "; ".join(listed.name for listed, _ in found)
@@ -128,10 +145,11 @@ def check(arguments: argparse.Namespace) -> None:
     from moestat.report import check as answers
     from moestat.report import items as paper_items
     from moestat.report import ledger
-    from moestat.study import load, lookup
+    from moestat.study import cells, load, lookup
 
     paper, item = lookup.item(" ".join(arguments.item))
     studies = {name: load.read(path).study for name, path in known(paper.name).items()}
+    cells.placed(paper, cells.claims_of(studies), complete=True)
     parts = paper_items.parts(paper, ledger.rows(arguments.out, studies))
     if item is None:
         return print("\n".join(answers.listing(paper, parts)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ from moestat import own_files
 from moestat.claims.selection import versus
 from moestat.rounding import number, region
 from moestat.study.seal import Written
-from moestat.study.spec import Claim, Scale
+from moestat.study.spec import Claim, Finding, Scale
 
 if TYPE_CHECKING:
     from moestat.rates import Cases
@@ -103,6 +104,20 @@ def broad(verdict: str) -> str:
     ('supported', 'not supported', 'inconclusive')
     """
     return {"no counterexample": "supported", "refuted": "not supported"}.get(verdict, verdict)
+
+
+def holds(finding: Finding, verdicts: Mapping[str, str]) -> bool:
+    """Return whether a finding holds: every claim that it names has its verdict, and there is one for every name.
+
+    >>> finding = Finding(when={"better-*": "not supported"}, text="It is not.")
+    >>> holds(finding, {"better-1": "refuted"}), holds(finding, {"better-1": "refuted", "better-2": ""})
+    (True, False)
+    """
+    for pattern, word in finding.when.items():
+        found = [verdicts[name] for name in fnmatch.filter(verdicts, pattern)]
+        if not found or any(word not in (verdict, broad(verdict)) for verdict in found):
+            return False
+    return True
 
 
 def wording(word: Word, scale: Scale, cases: Cases | None = None) -> str:

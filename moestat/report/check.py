@@ -10,12 +10,12 @@ from typing import Any
 
 from moestat.claims.wording import VERDICTS, count_written
 from moestat.report import views
-from moestat.report.items import FAILED, NO, YES, Part, named
+from moestat.report.items import FAILED, NO, YES, Part
 from moestat.rounding import number
 from moestat.study.contents import Paper
 from moestat.study.spec import Scale, Study
 
-WIDTH, INDENT, MOST = 80, 10, 12
+WIDTH, INDENT, MOST = 80, 12, 14
 KINDS: dict[Scale, str] = {
     "paper": "at the paper's scale",
     "reduced": "at reduced scale",
@@ -26,13 +26,18 @@ KINDS: dict[Scale, str] = {
 def answer(paper: Paper, part: Part, studies: Mapping[str, Study], command: str) -> list[str]:
     """Return how an item stands, why, and where to read more: lines for the terminal.
 
-    ``part`` has the rows of the ledger that belong to the item, ``studies`` are those of its paper; ``command`` is
+    ``part`` has the rows of the ledger of the item, by cell, ``studies`` are those of its paper; ``command`` is
     what the user types for ``moestat``.
     """
     row = deciding(part)
     first, told = f"{paper.name}, {part.item.name}: {part.stands}", list(_told(paper, part, row, studies, command))
     lines: list[str] = []
-    for spare in ((), ("paper",), ("paper", "number")):  # which give way, to a line each
+    for spare in (
+        (),
+        ("paper",),
+        ("paper", "number"),
+        ("paper", "number", "we find"),
+    ):  # which give way, to a line each
         texts = ((head, text, 1 if head in spare else most) for head, text, most in told if text)
         lines = [first, *(line for text in texts for line in _lines(*text))]
         if len(lines) <= MOST:
@@ -45,8 +50,10 @@ def _told(
 ) -> Iterator[tuple[str, str, int]]:
     """Yield heads, texts, and how many lines a text may take."""
     yield "paper", part.item.says, 2
-    found = " ".join([*(one.says for one in part.arguments), *([] if part.arguments else part.repairs)])
-    yield "we find", found or part.told, 3
+    found = [one.says for one in part.argued(part.conclusion)] or part.findings
+    yield "we find", " ".join(found) or ("" if part.filled else part.item.unchecked), 3
+    for cell in part.filled:
+        yield cell, "; ".join(filter(None, [part.word(cell), part.counts(cell)])), 1
     yield "kind", _kind(part, row, studies), 1
     if row:
         expected = f", predicted {number(row['predicted'])}" if row["predicted"] != "" else ""
@@ -57,15 +64,16 @@ def _told(
         told = f"the rules of {counts['sealed']} of {judged} claims before their run" + (f" ({rest})" if rest else "")
         yield "sealed", told, 1
     yield "author", part.item.objection, 2
+    argued = part.argued(part.conclusion)
     page = f"studies/{paper.name.replace('-', '_')}/README.md"
-    which = part.arguments[0].id if part.arguments else f"{row['study']}:{row['claim']}" if row else ""
+    which = argued[0].id if argued else f"{row['study']}:{row['claim']}" if row else ""
     yield "more", f"{command} claim {which}" if which else page, 2
     yield "", page if which else "", 1
 
 
 def _kind(part: Part, row: Mapping[str, Any] | None, studies: Mapping[str, Study]) -> str:
     """Say what decides the item, and of what size that is."""
-    if part.arguments:
+    if part.argued(part.conclusion):
         return "by argument, for every size" + (f"; the number {KINDS[row['scale']]}" if row else "")
     if not row:
         return "nothing was decided by a run" if part.rows else ""
@@ -75,25 +83,25 @@ def _kind(part: Part, row: Mapping[str, Any] | None, studies: Mapping[str, Study
 def deciding(part: Part) -> Mapping[str, Any] | None:
     """Return the claim whose number says most of how the item stands; None of no number.
 
-    It is one of what the item concludes, if that has one; then one that is decided, and to what the item comes; then
-    one nearest to the paper's own problem, with an interval, that the paper states; and of those the first.
+    It is one of the conclusion, if that has one; then one that is decided, and to what the item comes; then one nearest
+    to the paper's own problem, with an interval, that the paper states; and of those the first.
     """
-    against = part.arguments[0].verdict == "disproved" if part.arguments else part.standing in FAILED
+    argued = part.argued(part.conclusion)
+    against = argued[0].verdict == "disproved" if argued else part.stands in FAILED
 
     def order(row: Mapping[str, Any]) -> tuple[bool, ...]:
-        speaks_against = row["verdict"] in (NO if row["bearing"] == "for" else YES)
         return (
+            row["cell"] != part.conclusion,
             row["verdict"] not in (*YES, *NO),
-            speaks_against != against,
-            not any(named(row, pattern) for pattern in part.item.conclusion),
+            (row["verdict"] in NO) != against,
             row["scale"] != "paper",
             row["scale"] != "reduced",
             not row["ci_low"] < row["ci_high"],
             row["origin"] != "stated",
         )
 
-    rows = [r for r in part.rows if r["bearing"] != "neutral" and r["verdict"] in VERDICTS]
-    return min((r for r in rows if math.isfinite(r["estimate"])), key=order, default=None)
+    rows = [row for row in part.rows if row["verdict"] in VERDICTS and math.isfinite(row["estimate"])]
+    return min(rows, key=order, default=None)
 
 
 def listing(paper: Paper, parts: Sequence[Part]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The ledger: every claim of every study, with the verdict of the run that decides it, or 'not run'; and one claim.
+"""The ledger: the primary claims of all studies, with the verdict of the run that decides each; and one claim.
 
 It is read from what the runs left behind (``claims.csv`` and ``manifest.json`` of each preset), never typed.
 """
@@ -25,18 +25,18 @@ from moestat.report.items import NOT_RUN
 from moestat.rounding import number
 from moestat.runner import manifest_file, records, results
 from moestat.sentences import listed
-from moestat.study import presets
+from moestat.study import cells, presets
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FILTERS = ("paper", "origin", "scale", "verdict")
+FILTERS = ("paper", "cell", "origin", "scale", "verdict")
 """The columns of the ledger that a reader can choose values of."""
 OUTPUTS = Path("outputs")
 """The outputs folder of a command without ``--out``."""
-ABOUT = ("study", "paper", "because", "hindsight", "region")
+ABOUT = ("study", "paper", "item", "cell", "because", "hindsight", "region")
 RUN = ("preset", "command", "date", "version", "decides", "decides_with")
 
 
@@ -123,10 +123,10 @@ def read_claims(path: Path) -> list[dict[str, str]] | None:
 
 
 def ledger(out_root: Path | str, studies: Mapping[str, Study]) -> pd.DataFrame:
-    """Return :func:`rows` as a data frame."""
+    """Return the primary claims of :func:`rows` as a data frame."""
     import pandas as pd
 
-    return pd.DataFrame(rows(out_root, studies), columns=[*ABOUT, *COLUMNS, *RUN])
+    return pd.DataFrame(primary(rows(out_root, studies)), columns=[*ABOUT, *COLUMNS, *RUN])
 
 
 def rows(out_root: Path | str, studies: Mapping[str, Study]) -> list[dict[str, Any]]:
@@ -135,10 +135,16 @@ def rows(out_root: Path | str, studies: Mapping[str, Study]) -> list[dict[str, A
     The run that says most about a claim counts; but a run that could not decide it, with fewer replicates than a
     verdict needs or without an interval, never takes the place of one that did. A claim that differs from the one that
     was judged is not run; so are all claims where the run is of other settings than the study states; why says so.
+    A primary claim has the ``item`` and the ``cell`` in which it stands; both are empty for one of the sensitivity.
     """
-    out = Path(out_root)
-    runs = runs_and_records(out)
-    return [row for name, study in studies.items() for row, _ in _rows(out, name, study, runs)]
+    out, runs, places = Path(out_root), runs_and_records(Path(out_root)), cells.of_studies(studies)
+    found = [row for name, study in studies.items() for row, _ in _rows(out, name, study, runs)]
+    return [row | cells.where(places, row["study"], row["claim"]) for row in found]
+
+
+def primary(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of primary claims, which alone are counted."""
+    return [row for row in records if row["cell"]]
 
 
 def _rows(
@@ -233,7 +239,7 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
 
     Without JavaScript it is the whole table, every reason open to read; the script only hides rows.
     """
-    order = {word: place for place, word in enumerate((*items.WORDS, *items.SCALES, *items.ORIGINS))}
+    order = {word: place for place, word in enumerate((*items.WORDS, *items.SCALES, *items.ORIGINS, *cells.CELLS))}
     rules = views.of_rules(records)
     return (
         views.environment()
@@ -259,13 +265,15 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def title(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many claims there are, and how they stand."""
-    told = views.tally(records, **{NOT_RUN: sum(row["verdict"] == NOT_RUN for row in records)})
-    return f"{len(records)} claims: {told}"
+def title(records: Sequence[dict[str, Any]]) -> str:
+    """Return how many primary claims there are, and how they stand; of the others only their number."""
+    mine = primary(records)
+    told = views.tally(mine, **{NOT_RUN: sum(row["verdict"] == NOT_RUN for row in mine)})
+    rest = f"; sensitivity: {len(records) - len(mine)}" if len(mine) < len(records) else ""
+    return f"{len(mine)} primary claims{': ' if mine else ''}{told}{rest}"
 
 
-def rich(kept: Sequence[Mapping[str, Any]]) -> Shown:
+def rich(kept: Sequence[dict[str, Any]]) -> Shown:
     """Return the ledger for the terminal, one group of rows per paper and study, with the run in its heading.
 
     Below it stands why runs that are there do not count, each reason once, with the claims that it holds for.
@@ -291,7 +299,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> tuple[Rendera
     """Return all that is known of a claim (rule, interval, runs), and the command that decides it."""
     alone = study.model_copy(update={"claims": [claim]})
     ((row, found),) = _rows(out_root, name, alone, runs_and_records(out_root))
-    group = f"counts once with the group {claim.group}" if claim.group else ""
+    row |= cells.where(cells.of_studies({name: study}), name, claim.id)
     when, estimate = views.RULES[written(row)], views.estimated(row)
     folder = records.results_folder(out_root, folder_of(name), row["preset"])
     run = f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
@@ -300,7 +308,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> tuple[Rendera
     told = [
         ("statement", claim.statement),
         ("source", claim.source),
-        ("says", "; ".join(filter(None, [views.says(row), claim.because, group]))),
+        ("says", "; ".join(filter(None, [views.says(row), claim.because]))),
         ("rule", in_words(claim)),
         ("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else "")),
         ("scale", views.scale_of(row["scale"], study.paper)),

@@ -14,6 +14,7 @@ from moestat.claims.wording import WHEN, count_written, written
 from moestat.report import text
 from moestat.report.grid import Table, table, tone
 from moestat.rounding import estimate, number
+from moestat.study.cells import SENSITIVITY
 from moestat.study.seal import Written
 from moestat.study.spec import has_paper
 
@@ -176,8 +177,8 @@ def estimated(row: Mapping[str, Any]) -> str:
 
 
 def says(row: Mapping[str, Any]) -> str:
-    """Return whose statement a claim is, and what it means for the paper."""
-    return f"{row['origin']}, {row['bearing']}"
+    """Return whose statement a claim is, and in which cell of its item it stands, or that it is of the sensitivity."""
+    return f"{row['origin']}, {row['cell'] or SENSITIVITY}"
 
 
 def scale_of(scale: str, paper: str) -> str:
@@ -191,8 +192,13 @@ def scale_of(scale: str, paper: str) -> str:
 
 
 def tally(rows: Sequence[Mapping[str, Any]], **more: int) -> str:
-    """Return how many claims got which verdict, with their scale, what else they are, and when rules were written."""
-    return "; ".join(filter(None, [in_words(wording.tally(rows) | more), of_rules(rows)]))
+    """Return how many primary claims got which verdict, with their scale, what else they are, when rules were written.
+
+    Behind them stand the verdicts of the sensitivity.
+    """
+    mine, others = ([row for row in rows if bool(row["cell"]) is stands] for stands in (True, False))
+    rest = [f"{SENSITIVITY}: {in_words(wording.tally(others))}"] if others else []
+    return "; ".join(filter(None, [in_words(wording.tally(mine) | more), of_rules(mine), *rest]))
 
 
 def of_rules(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import fnmatch
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,11 +17,11 @@ from rich.text import Text
 from moestat import files
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge_sealed, judged
-from moestat.claims.wording import Verdict, broad, rule, tally, written
+from moestat.claims.wording import Verdict, holds, rule, tally, written
 from moestat.report import csv_text, figures, style, tables, views
 from moestat.report.grid import Shown, table
 from moestat.rounding import number
-from moestat.study import seal
+from moestat.study import cells, seal
 from moestat.study.presets import figure_file
 from moestat.study.spec import Claim, Figure, Study
 
@@ -65,7 +64,7 @@ class Report:
     folder: Path
     tables: dict[str, pd.DataFrame]
     claims: pd.DataFrame
-    """As in claims.csv."""
+    """As in claims.csv, and the ``cell`` in which each stands (:mod:`moestat.study.cells`)."""
     problems: list[str]
     """Figures that could not be drawn, and why."""
     runs: str
@@ -82,7 +81,7 @@ class Report:
             return Group(self.rates_table(), self.summary)
         told = [_reason(row) for row in self.claims.to_dict("records") if math.isnan(row["estimate"])][:SENTENCES]
         told += [Text(sentence) for sentence in self.sentences[:SENTENCES]]
-        first = self.claims.sort_values("origin", key=lambda origin: origin == "ours", kind="stable").head(ROWS)
+        first = self.claims.sort_values("cell", key=lambda cell: cell == "", kind="stable").head(ROWS)
         more = len(self.claims) - len(first)
         notes = [f"and {more} more claims: --verbose"] if more else []
         shown = views.claims(first.to_dict("records"), bent=self.bent, notes=notes).without(["statement", "says"])
@@ -135,6 +134,8 @@ def write_outputs(
     evidence = Evidence(dataset, filled(study, dataset), preset)
     judgements, changes = judge_sealed(evidence, seal.read(folder))
     made = {name: getattr(tables, name)(evidence) for name in ALL}
+    places = cells.of_studies({str(provenance.get("study", "")): study})
+    stands = {v.claim: cells.where(places, str(provenance.get("study", "")), v.claim)["cell"] for v in judgements}
     claims = tables.claims(judgements)
     drawn = [_draw(evidence, figure, folder) for figure in evidence.study.figures if figures.shown(evidence, figure)]
     notes = [*lines(provenance.get("notes")), *changes]
@@ -142,14 +143,14 @@ def write_outputs(
     for name, shown in views.frames({name: made[name] for name in KEPT}):
         texts[f"{name}.csv"] = csv_text.dump(made[name])
         texts[f"{name}.tex"] = views.latex(shown.without(NOT_IN_PAPER), label=f"tab:{name}")
-    texts["report.html"] = page(evidence, made, judgements, drawn, {**provenance, "notes": notes})
+    texts["report.html"] = page(evidence, made, judgements, stands, drawn, {**provenance, "notes": notes})
     for name, text in texts.items():
         files.write(folder / name, text.encode(), durable=False)
     counts = evidence.count()
     return Report(
         folder,
         made,
-        claims,
+        claims.assign(cell=claims["claim"].map(stands)),
         [f"Figure {figure.name} could not be drawn: {figure.problem}" for figure in drawn if figure.problem],
         f"{counts.replicates} runs: {counts}",
         bent=frozenset(verdict.claim for verdict in judgements if verdict.bend),
@@ -180,10 +181,11 @@ def page(
     evidence: Evidence,
     tables: Mapping[str, pd.DataFrame],
     verdicts: Sequence[Verdict],
+    stands: Mapping[str, str],
     figures: Sequence[Drawn],
     provenance: Mapping[str, Any],
 ) -> str:
-    """Return the page of a study at a preset; ``tables`` are the frames of a run by their names."""
+    """Return the page of a study at a preset: ``tables`` by name, ``stands`` the cell of each claim, empty for none."""
     study, preset = evidence.study, evidence.preset
     shown = dict(views.frames({**tables, "summaries": tables["summaries"].head(MOST_ROWS)}))
     if len(tables["summaries"]) > MOST_ROWS:
@@ -191,14 +193,16 @@ def page(
         shown["summaries"] = replace(shown["summaries"], notes=[*shown["summaries"].notes, more])
     there = [arm for arm in study.arms if arm.name in evidence.ds["arm"].values]
     arms = [(arm.name, arm.label, ", ".join(f"{k} = {_text(v)}" for k, v in arm.settings.items())) for arm in there]
-    rows, claims = [verdict.row() for verdict in verdicts], {claim.id: claim for claim in study.claims}
+    rows = sorted((v.row() | {"cell": stands[v.claim]} for v in verdicts), key=lambda row: not row["cell"])
+    claims, primary = {claim.id: claim for claim in study.claims}, [row for row in rows if row["cell"]]
     page = views.environment().get_template("report.html.j2")
     return page.render(
         study=study,
         preset=preset,
         scale=views.scale_of(study.scale_of(preset), study.paper),
-        tally=tally(rows),
-        rules=views.of_rules(rows),
+        tally=tally(primary or rows),
+        rules=views.of_rules(primary or rows),
+        sensitivity=len(rows) - len(primary) if primary else 0,
         counts=evidence.count(),
         warnings=lines(provenance.get("notes")),
         findings=findings(study, verdicts),
@@ -218,14 +222,8 @@ def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
 
     Text that is bound to verdicts cannot contradict them: a finding on a claim that was not judged does not hold.
     """
-    words = {v.claim: {v.verdict, broad(v.verdict)} for v in verdicts}
-    claims = [claim.id for claim in study.claims]
-
-    def holds(pattern: str, word: str) -> bool:
-        matching = fnmatch.filter(claims, pattern)
-        return bool(matching) and all(word in words.get(claim, ()) for claim in matching)
-
-    return [f.text for f in study.findings if all(holds(pattern, word) for pattern, word in f.when.items())]
+    words = {claim.id: "" for claim in study.claims} | {v.claim: v.verdict for v in verdicts}
+    return [finding.text for finding in study.findings if holds(finding, words)]
 
 
 def _told(row: Mapping[str, Any], claim: Claim) -> str:
@@ -234,7 +232,6 @@ def _told(row: Mapping[str, Any], claim: Claim) -> str:
     said = {"predicted": number(row["predicted"]), "rule": rule(claim) + (f" ({when})" if when else "")}
     parts = [row["source"], views.says(row), claim.because.rstrip(".")]
     parts += [f"{name} {text}" for name, text in said.items() if text]
-    parts += [f"counts once with the group {row['group']}"] if row["group"] != row["claim"] else []
     return "; ".join(filter(None, parts))
 
 

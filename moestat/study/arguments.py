@@ -16,6 +16,7 @@ from pydantic import Field, field_validator
 
 from moestat.errors import InputError
 from moestat.sentences import nearest
+from moestat.study.cells import Cell
 from moestat.study.load import executed, shown_path
 from moestat.study.spec import Name, Range, Strict
 
@@ -30,7 +31,8 @@ class Premise(Strict):
 class Argument(Strict):
     """One statement on an item of a paper that is proved.
 
-    ``says`` is what is proved, in a sentence, and ``verdict`` what that makes of the item: *proved* or *disproved*.
+    ``says`` is what is proved, in a sentence, and ``verdict`` what that makes of a ``cell`` of the item: *proved* or
+    *disproved*.
     ``derivation`` is its proof, a line each; ``reading`` says which reading of the paper would exclude it. ``check``
     is ``"module:function"``, a function without arguments that returns numbers by name, and ``shows`` the closed
     interval in which each of them must lie.
@@ -38,6 +40,7 @@ class Argument(Strict):
 
     id: Name
     item: str
+    cell: Cell = "statement"
     says: str
     verdict: Literal["proved", "disproved"]
     premises: list[Premise] = Field(min_length=1)

@@ -15,7 +15,8 @@ from pydantic import Field
 from moestat.errors import InputError
 from moestat.study import arguments, load
 from moestat.study.arguments import Argument
-from moestat.study.spec import Strict, Study
+from moestat.study.cells import CELLS, Cell
+from moestat.study.spec import Finding, Patterns, Strict, Study
 
 KINDS = {
     "Theorem": r"Theorems?|Thms?\.?",
@@ -70,30 +71,39 @@ def _labels(text: str) -> list[str]:
     return labels
 
 
-class Repair(Strict):
-    """What of an item was repaired; shown where the verdicts are as it says: STUDY:ID, or a pattern -> verdict."""
-
-    when: dict[str, str] = Field(min_length=1)
-    text: str
-
-
 class Item(Strict):
     """One theorem, lemma, table, figure or section of a paper, by the name that it has there.
 
-    ``also`` are other places that mean it: equations, remarks, a phrase of a source. ``unchecked`` says what of it is
-    not checked, and why; it is needed where no claim belongs to it. ``conclusion`` are patterns STUDY:CLAIM of what it
-    concludes, where what follows from that has claims as well. ``figures`` are STUDY or STUDY:FIGURE. ``objection`` is
+    ``also`` are other places that mean it: equations, remarks, a phrase of a source. ``statement``, ``example``,
+    ``proof`` and ``experiment`` are its cells, patterns STUDY:CLAIM of the claims that count for each; ``conclusion``
+    names the one by which it stands, if that is not the first that is not empty (:mod:`moestat.study.cells`).
+    ``unchecked`` says what of it is not checked, and why; it is needed where no claim belongs to it. ``figures`` are
+    STUDY or STUDY:FIGURE. ``findings`` are told where the verdicts are as they say, by STUDY:CLAIM. ``objection`` is
     what an author would answer, with whether it was tested, in a sentence.
     """
 
     name: str
     says: str
     also: list[str] = []
+    statement: Patterns = []
+    example: Patterns = []
+    proof: Patterns = []
+    experiment: Patterns = []
+    conclusion: Cell | None = None
     unchecked: str = ""
-    conclusion: list[str] = []
     figures: list[str] = []
-    repairs: list[Repair] = []
+    findings: list[Finding] = []
     objection: str = ""
+
+    @property
+    def lists(self) -> bool:
+        """Whether any of its cells lists claims."""
+        return any(getattr(self, cell) for cell in CELLS)
+
+    @property
+    def usual(self) -> Cell:
+        """The cell of its claims where none lists any."""
+        return "experiment" if places(self.name)[:1] and places(self.name)[0][0] in ("Table", "Figure") else "statement"
 
 
 class Paper(Strict):
@@ -163,5 +173,6 @@ def of_sources(paper: str, studies: Mapping[str, Study]) -> Paper:
     """Return a list made from the sources of the claims, for a paper that has none: an item for every place named."""
     sources = [claim.source for study in studies.values() for claim in study.claims]
     named = dict.fromkeys(f"{kind} {label}" for source in sources for kind, label in places(source)[:1])
-    items = [Item(name=name, says="") for name in named] or [Item(name="Claims", says="", also=[""])]
+    items = [Item(name=name, says="") for name in named]
+    items += [] if items and all(map(places, sources)) else [Item(name="Claims", says="", also=[""])]
     return Paper(name=paper, key="", title=paper, problem="It is told by the presets of the studies.", items=items)

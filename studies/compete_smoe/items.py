@@ -1,6 +1,7 @@
 """What the paper contains, in its own order; a claim belongs to the item that its source names first."""
 
-from moestat.study.contents import Item, Paper, Repair
+from moestat.study.contents import Item, Paper
+from moestat.study.spec import Finding
 
 paper = Paper(
     name="compete-smoe",
@@ -50,7 +51,7 @@ paper = Paper(
             name="Theorem 4.1",
             says="The mean Hellinger distance of the maximum-likelihood density to the true one exceeds C sqrt(log n "
             "/ n) with probability at most exp(-c log n).",
-            conclusion=[
+            statement=[
                 "competition_families:density-*",
                 "competition_mle:density-*",
                 "competition_tail:tail-density-*",
@@ -63,7 +64,7 @@ paper = Paper(
             name="Theorem 4.2",
             says="With the true number of experts E h >= c D for every mixing measure (10), hence D = O(sqrt(log n / "
             "n)) (11), and every expert is estimated at n^(-1/2).",
-            conclusion=[
+            statement=[
                 "competition_bound:bound-asleep",
                 "competition_bound:bound-linear-*",
                 "competition_bound:bound-affine-*",
@@ -78,14 +79,14 @@ paper = Paper(
             figures=["competition_bound", "competition_asleep", "competition_gaps:copy"],
             objection="The true number of experts is the least one, so that all win somewhere; tested: where all do, "
             "(10) holds near the truth.",
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={"competition_bound:condition-*": "supported"},
                     text="Near the truth, inequality (10) needs a condition that the theorem does not name: every "
                     "expert must win at some of the inputs. In the true measures drawn the bound holds near the truth "
                     "where the condition does, and fails where an expert never wins.",
                 ),
-                Repair(
+                Finding(
                     when={
                         "competition_far:far-scaled-*": "refuted",
                         "competition_far:far-network-*": "refuted",
@@ -105,7 +106,7 @@ paper = Paper(
             name="Table 2",
             says="Bits per character on enwik8 and text8 and perplexity on WikiText-103: CompeteSMoE is best of five "
             "methods in all columns, with either architecture.",
-            conclusion=["compete_scale:compete-larger", "compete_published:better", "compete_published:always-better"],
+            experiment=["compete_scale:compete-larger"],
             also=["Section 6.2"],
             unchecked="text8 and WikiText-103, and enwik8 where the user has not placed it; GLaM of medium size, "
             "which no study trains; the step from small to medium is taken with the Switch Transformer, at a smaller "
@@ -116,13 +117,13 @@ paper = Paper(
             name="Figure 2",
             says='Validation loss of the small model on enwik8 over the training: CompeteSMoE has a "faster '
             'convergent rate" (section 6.2).',
-            conclusion=["compete_lm:faster-than-smoe", "compete_lm:fastest"],
+            experiment=["compete_lm:faster-than-smoe", "compete_lm:fastest"],
             figures=["compete_lm"],
         ),
         Item(
             name="Table 3",
             says="Accuracy after fine-tuning on four data sets: CompeteSMoE is best.",
-            conclusion=["compete_finetune:compete-*"],
+            experiment=["compete_finetune:compete-*"],
             also=["Section 6.3"],
             unchecked="The four data sets are not here; a stand-in task is fine-tuned.",
             figures=["compete_finetune"],
@@ -130,14 +131,14 @@ paper = Paper(
         Item(
             name="Figure 3",
             says="Bits per character on enwik8 against the number of active experts.",
-            conclusion=["compete_topk:compete-better*"],
+            experiment=["compete_topk:compete-better*"],
             also=["Section 6.3.1"],
             figures=["compete_topk"],
         ),
         Item(
             name="Table 4",
             says="Bits per character against lambda(t): robust from 0.03 to 0.09, and better than SMoE.",
-            conclusion=["compete_schedule:better-*"],
+            experiment=["compete_schedule:better-*"],
             also=["Section 6.4.1", "Section 6.4"],
             figures=["compete_schedule"],
         ),
@@ -145,7 +146,7 @@ paper = Paper(
             name="Table 5",
             says="Bits per character against alpha: robust up to 5, and better than SMoE at every alpha that is "
             "reported.",
-            conclusion=["compete_balance:better-*"],
+            experiment=["compete_balance:better-*"],
             also=["Section 6.4.2"],
             figures=["compete_balance", "compete_published"],
         ),
@@ -184,7 +185,7 @@ paper = Paper(
             name="Table 9",
             says="Five runs of CompeteSMoE and SMoE, tiny size, enwik8: 1.306 +- 0.005 against 1.320 +- 0.009 bits "
             "per character, better in all runs; p = 0.016.",
-            conclusion=["compete_significance:better", "compete_significance:as-printed"],
+            experiment=["compete_significance:better", "compete_significance:as-printed"],
             also=["Appendix C.4"],
             figures=["compete_significance"],
         ),

@@ -24,14 +24,14 @@ paper = Paper(
         Item(
             name="Lemma 1",
             says="Uniform noise smooths the routing: ||p - p'||_inf <= M^2 ||h - h'||_inf.",
-            conclusion=["router_smoothness:bound-*"],
+            statement=["router_smoothness:bound-*"],
             figures=["router_smoothness"],
         ),
         Item(
             name="Lemma 2",
             says="With weights that are equal over the patches every expert errs on o(1) of its own cluster at the "
             "end of the exploration, and on a share of Omega(1/K) of every other.",
-            conclusion=["expert_small_start:inside-*", "expert_small_start:below-*", "expert_small_start:others-stay"],
+            statement=["expert_small_start:inside-*", "expert_small_start:others-stay"],
             figures=["expert_small_start", "patch_initialisation"],
         ),
         Item(
@@ -47,7 +47,7 @@ paper = Paper(
             name="Theorem 1",
             says="With M between Theta(K log K log log d) and Theta(sigma_0^-0.075): no training error (1), test "
             "error o(1) (2), every expert good on its cluster (3), and examples go to good experts (4).",
-            conclusion=[
+            statement=[
                 "expert_count_theorem:training-trend",
                 "expert_count_theorem:experts-trend",
                 "expert_count_theorem:router-trend",
@@ -62,7 +62,7 @@ paper = Paper(
             name="Figure 1",
             says="Test accuracy over M, five runs. P = 4: MLP experts are best at M = 16, CNN experts at M = 8, and "
             "more experts do not help; P = 8: MLP experts decline moderately, CNN experts do not.",
-            conclusion=[
+            experiment=[
                 "expert_count_*:few-*",
                 "expert_count_*:peak-*",
                 "expert_count_*:plateau-*",
@@ -80,14 +80,13 @@ paper = Paper(
         Item(
             name="Figure 2",
             says="Dispatch entropy over M: a parallel trend, mirroring accuracy.",
-            conclusion=["expert_count_*:mirror-*"],
+            experiment=["expert_count_*:mirror-*"],
             also=["Equation 7"],
             figures=["expert_count"],
         ),
         Item(
             name="Theorem 2",
             says="Conjectured: from some number of experts B on, the test error stays above a constant.",
-            conclusion=["expert_count_theorem:test-more-*"],
             unchecked="The paper announces a proof; where the error is seen to rise, a bound B is not shown to exist "
             "for all larger M.",
         ),
@@ -110,7 +109,7 @@ paper = Paper(
             name="Lemma 6",
             says="At the start the best product of an expert with a signal leads the others by a factor, and every "
             "cluster has an expert.",
-            conclusion=["expert_coverage:lead-*", "expert_coverage:product-*", "expert_coverage:covered-*"],
+            statement=["expert_coverage:lead-*", "expert_coverage:product-*", "expert_coverage:covered-*"],
             figures=["expert_coverage"],
         ),
         Item(
@@ -131,13 +130,13 @@ paper = Paper(
         Item(
             name="Lemma 10",
             says="In the exploration stage weights stay O(sigma_0^0.5) and the router stays near zero.",
-            conclusion=["expert_proof_steps:l10-outputs", "expert_proof_steps:l10-scores"],
+            statement=["expert_proof_steps:l10-outputs", "expert_proof_steps:l10-scores"],
             figures=["expert_proof_steps"],
         ),
         Item(
             name="Lemma 11",
             says="In the exploration stage every expert is picked with probability 1/M, up to O(sigma_0^1.5).",
-            conclusion=["expert_proof_steps:l11-uneven"],
+            statement=["expert_proof_steps:l11-uneven"],
         ),
         Item(
             name="Lemma 12",
@@ -149,12 +148,12 @@ paper = Paper(
         Item(
             name="Lemma 13",
             says="In the exploration stage an expert grows along its own signal alone.",
-            conclusion=["expert_proof_steps:l13-other"],
+            statement=["expert_proof_steps:l13-other"],
         ),
         Item(
             name="Lemma 14",
             says="How long an expert takes to align with its signal; from it the upper end of the range of M.",
-            conclusion=["expert_proof_steps:l14-aligned-one"],
+            statement=["expert_proof_steps:l14-aligned-one"],
             unchecked="The time itself is counted to a gradient of M^2 sigma_0^1.8, which no gradient reaches with "
             "two experts or more at sizes that can be run, and with one from the start; what holds from that time on "
             "is judged with one expert. With patches that share the norm its inequality cannot hold for sigma_0 below "
@@ -163,13 +162,13 @@ paper = Paper(
         Item(
             name="Lemma 15",
             says="The state of the experts at the end of the exploration stage.",
-            conclusion=["expert_proof_steps:l15-level-one"],
+            statement=["expert_proof_steps:l15-level-one"],
         ),
         Item(
             name="Proposition 3",
             says="In the second stage experts attend to the label signal only, and the router to the centres only "
             "(eqs 15 to 17).",
-            conclusion=["expert_proof_steps:p3-*"],
+            statement=["expert_proof_steps:p3-*"],
         ),
         Item(
             name="Lemma 16",
@@ -195,18 +194,18 @@ paper = Paper(
         Item(
             name="Lemma 20",
             says="The router's scores on inputs without their noise differ by O(sigma_0^2.5 M^2 P^2 K^2).",
-            conclusion=["expert_proof_steps:l20-router"],
+            statement=["expert_proof_steps:l20-router"],
         ),
         Item(
             name="Lemma 21",
             says="Experts of one cluster are routed to alike, up to the spread of their scores.",
-            conclusion=["expert_proof_steps:l21-gates"],
+            statement=["expert_proof_steps:l21-gates"],
             unchecked="The line on probabilities follows from Lemma 1, which is checked; the line on gates is checked.",
         ),
         Item(
             name="Lemma 22",
             says="The spread of the scores within one cluster stays O(sigma_0^1.5).",
-            conclusion=["expert_proof_steps:l22-uneven"],
+            statement=["expert_proof_steps:l22-uneven"],
         ),
         Item(
             name="Lemma 23",
@@ -218,7 +217,7 @@ paper = Paper(
         Item(
             name="Lemma 24",
             says="At the end the router leads by Omega(1 / (P K M^9)) for the experts of a cluster.",
-            conclusion=["expert_proof_steps:l24-leads"],
+            statement=["expert_proof_steps:l24-leads"],
             unchecked="The size, 1 / (P K M^9) or 1e-10 at M = 8; the sign is checked.",
         ),
         Item(

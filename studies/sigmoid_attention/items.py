@@ -1,6 +1,7 @@
 """What the paper contains, in its own order; a claim belongs to the item that its source names first."""
 
-from moestat.study.contents import Item, Paper, Repair
+from moestat.study.contents import Item, Paper
+from moestat.study.spec import Finding
 
 paper = Paper(
     name="sigmoid-attention",
@@ -34,8 +35,8 @@ paper = Paper(
             "the dense regime least squares tends to the closest functions of the model other than the true one.",
             also=["Appendix C.1.1"],
             figures=["dichotomy"],
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={"dichotomy:together-*": "no counterexample"},
                     text="Two atoms cannot meet at a true atom of dense gate; but an atom too many that vanishes, or "
                     "is a share of another, represents the true function in both regimes, and measures with at most N "
@@ -55,8 +56,8 @@ paper = Paper(
             name="Appendix B.1",
             says="The printed proof of Proposition 1: brackets of the model, and their entropy (14).",
             also=["Equation 14"],
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={"brackets:mended-*": "no counterexample"},
                     text="With max{zeta - tau, -M} and min{zeta + tau, M} in place of the printed brackets, both "
                     "statements on them hold, and inequality (14) follows as printed.",
@@ -76,8 +77,8 @@ paper = Paper(
             "since F_Ac = F_bb, F_A beta = F_b a and F_b beta = F_c a (eq. 8).",
             also=["Equation 8"],
             figures=["identifiability"],
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={"definitions_as_printed:generic-*": "no counterexample"},
                     text="To the letter no expert meets any of Definitions 1 to 4. Read at generic parameters, and "
                     "but for dependencies that no atoms of one cell can use up, Definitions 2, 3 and 4 can be met; "
@@ -92,17 +93,16 @@ paper = Paper(
             says="Sparse regime, strongly identifiable experts: L1 = O_P(sqrt(log n / n)); exactly specified atoms "
             "at n^(-1/2), over-specified ones at n^(-1/4), up to logarithms.",
             also=["Section 4.1.1", "Equation 9", "Equation 10", "Appendix B.2"],
-            conclusion=[
+            statement=[
                 "sigmoid_regimes:theorem-1-*",
                 "non_identifiability:thm1-*",
-                "constant_gate:order-*",
                 "constant_gate:proper-loss",
             ],
             unchecked="The lower bound ||f_G - f*|| >= c L1 over all measures is looked at along sequences, not over "
             "all measures.",
             figures=["sigmoid_regimes", "sigmoid_regimes:atoms", "non_identifiability", "constant_gate"],
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={"constant_gate:order-*": "supported"},
                     text="Along two atoms of opposite b the function moves by t^4, at the paper's own sparse truth "
                     "by t^5, and L1 by t^2, for every expert: no expert and no fourth power of b mends the theorem. "
@@ -138,8 +138,8 @@ paper = Paper(
             unchecked="The lower bound ||f_G - f*|| >= c L3 over all measures is looked at along sequences, not over "
             "all measures.",
             figures=["sigmoid_regimes:quotient_and_function", "non_identifiability", "small_noise"],
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={
                         "sigmoid_regimes:dense-quotient-linear": "supported",
                         "sigmoid_regimes:dense-quotient-gelu": "supported",
@@ -149,7 +149,7 @@ paper = Paper(
                     "and GELU experts. Where the expert of a superfluous atom vanishes, its derivative in eta must "
                     "not: polynomials of degree 2 or more need eta kept from 0, or that atom taken out of the loss.",
                 ),
-                Repair(
+                Finding(
                     when={"non_identifiability:thm3-*-shares": "not supported"},
                     text="Where a homogeneous expert has two shares, their gates can move apart by t while f moves "
                     "by t^2, so that the bound fails and L3 is found at n^(-1/4): it does so in fits with little "
@@ -165,15 +165,15 @@ paper = Paper(
             says="Data from a softmax truth, SGD: slopes -0.24 (softmax) and -0.51 (sigmoid) with ReLU experts, "
             "-0.07 and -0.46 with linear ones; the legends print these powers of n with factors of 1.003, 1.011, "
             "1.005 and 1.012.",
-            conclusion=["sigmoid_vs_softmax:printed-*"],
+            experiment=["sigmoid_vs_softmax:printed-*"],
             unchecked="The levels: the plain reading of the protocol has that of the softmax curve with ReLU "
             "experts, and misses the other three by factors of three to six, if they are of the same loss; the paper "
             "does not say how the loss is scaled. That the slopes are those of the start is claims of ours, and "
             "neutral: the paper does not say that they are not.",
             also=["Section 5.1", "Appendix E.1"],
             figures=["sigmoid_vs_softmax"],
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={
                         "sigmoid_vs_softmax:printed-*": "supported",
                         "sigmoid_vs_softmax:split-*": "not supported",
@@ -183,7 +183,7 @@ paper = Paper(
                     "printed protocol gives all four slopes within 0.10. Other starts, with the same data and steps, "
                     "have others: they are those of the start, and bear on no rate of either gate.",
                 ),
-                Repair(
+                Finding(
                     when={"sigmoid_vs_softmax:bound-*": "supported"},
                     text="The softmax losses of the legends, if of this loss, lie below the information bound: no "
                     "estimator that is not told the truth has them.",
@@ -229,8 +229,8 @@ paper = Paper(
             "triangle inequality, Le Cam's two points.",
             unchecked="The order in which the weights of the proof's sequence approach that of the true atom, which "
             "cannot be read in our copy: they are exact halves here.",
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={
                         "minimax_lower_bound:lemma-printed-p*-r4": "not supported",
                         "minimax_lower_bound:exact-printed-p1": "no counterexample",
@@ -267,8 +267,8 @@ paper = Paper(
             "linear experts then need eps^(-4) samples and not exponentially many.",
             also=["Appendix C.1.2", "Equation 53", "Appendix C.2.2"],
             figures=["small_noise", "theorems_where_assumed", "partial_quadratic"],
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={"constant_gate:sharp-curvature": "no counterexample"},
                     text="The proof takes the functions of the atoms of one cell for independent, where they are "
                     "proportional. What it needs holds: the form of second order in the A of a cell is at least 1 - "
@@ -289,13 +289,13 @@ paper = Paper(
             "eps^(-2) samples.",
             also=["Appendix C.1.3", "Equation 54", "Appendix C.2.3"],
             figures=["partial_quadratic:quotient_and_function", "partial_gates"],
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={"partial_quadratic:quotient-*": "supported"},
                     text="With the noise of these fits the loss without b, modulo splitting and null atoms, falls at "
                     "the rate of the theorem.",
                 ),
-                Repair(
+                Finding(
                     when={"non_identifiability:thm5-*-shares": "not supported"},
                     text="Without b, too, the gates of two shares of a homogeneous expert can move apart by t while "
                     "f moves by t^2: the gates of shares would have to count by their squares.",

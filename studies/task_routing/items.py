@@ -1,6 +1,7 @@
 """What the paper contains, in its own order; a claim belongs to the item that its source names first."""
 
-from moestat.study.contents import Item, Paper, Repair
+from moestat.study.contents import Item, Paper
+from moestat.study.spec import Finding
 
 paper = Paper(
     name="task-routing",
@@ -14,7 +15,7 @@ paper = Paper(
             says="Attention separates dictionary tokens from templates, the router picks the expert of the task, and "
             "the size of an expert scales additively with the complexity of its task; section 4.2: the capacity that "
             "an expert needs scales strictly with that complexity.",
-            conclusion=["task_construction:complexity", "task_construction:capacity-with-table"],
+            experiment=["task_construction:complexity", "task_construction:capacity-with-table"],
             also=["Section 4.2"],
         ),
         Item(
@@ -29,12 +30,12 @@ paper = Paper(
             says="A dense one-layer transformer of two heads, dimension 2 L|T| and at most L|T| + N|K| neurons gives "
             "the valid next tokens a probability above 1 - eps, with a circuit of at most L|T(k)| + N neurons for "
             "each task that says what the model says.",
-            conclusion=["task_construction:dense-*", "task_construction_small:tiny-dense-*"],
+            statement=["task_construction:dense-*", "task_construction_small:tiny-dense-*"],
             unchecked="Entities are tokens of their own, which no template contains; the theorem allows tables of "
             "strings over the alphabet of the templates.",
             figures=["task_construction"],
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={
                         "task_construction:dense-circuit-size": "no counterexample",
                         "task_construction:dense-mass": "no counterexample",
@@ -50,15 +51,15 @@ paper = Paper(
             says="A one-layer mixture-of-experts transformer of two heads and dimension 2 L|T|, with an expert of at "
             "most L|T(k)| + N neurons for each task, routes every prefix to the expert of its task and gives the "
             "valid next tokens a probability above 1 - eps.",
-            conclusion=["task_construction:moe-*", "task_construction_small:any-two-heads"],
+            statement=["task_construction:moe-*", "task_construction_small:any-two-heads"],
             also=["Section 5.2"],
             unchecked="Entities are tokens of their own, which no template contains; the theorem allows tables of "
             "strings over the alphabet of the templates.",
             figures=["task_construction_small"],
             objection="Templates of different tasks begin differently; tested: there two heads route every prefix of "
             "every dataset drawn.",
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={
                         "task_construction:moe-routing": "no counterexample",
                         "task_construction:moe-mass": "no counterexample",
@@ -73,8 +74,8 @@ paper = Paper(
             name="Section 5.1",
             says="The proof of Theorem 4.1 in outline: the second head depends on the subject alone. (Appendix A.3: "
             "on the dictionary tokens present.)",
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={"task_construction_small:object-dense-mass": "refuted"},
                     text="A second head that takes the mean of the dictionary tokens present tells the two prefixes "
                     "apart: with it and the decoupled blocks of Appendix A.3 nine neurons, of 16 that the theorem "
@@ -86,7 +87,7 @@ paper = Paper(
             name="Lemma 5.1",
             says="For n >= 3 there are n vectors in a plane, each with its own coordinate as the only largest one "
             "(Lemma A.3 again).",
-            conclusion=["task_construction:lemma-plane"],
+            statement=["task_construction:lemma-plane"],
             also=["Lemma A.3"],
         ),
         Item(
@@ -101,7 +102,7 @@ paper = Paper(
             says="Where 20 tasks go with 7 experts: diffuse under cross-entropy and load balancing, one predominant "
             "expert for each task under the router loss. Section 6.3: the task routing loss uses the experts more "
             "evenly than both.",
-            conclusion=["task_routing:favourite*", "task_routing:clearer-than-*", "task_routing:router-uniform-*"],
+            experiment=["task_routing:favourite*", "task_routing:clearer-than-*", "task_routing:router-uniform-*"],
             also=["Section 6.3", "Section 6.2"],
             unchecked="The paper does not say how 20 tasks are dealt to seven experts; here evenly, task k to expert "
             "k mod 7, which decides how even their use can be. At this size no router can be seen to be more even "
@@ -112,7 +113,7 @@ paper = Paper(
             name="Figure 3",
             says="Accuracy of the three losses over tasks and experts: comparable (with the router loss in most "
             "settings), slightly higher with the router loss where there are more experts.",
-            conclusion=["task_routing:comparable-*", "task_routing:not-degraded-*", "task_routing:most-cells-*"],
+            experiment=["task_routing:comparable-*", "task_routing:not-degraded-*", "task_routing:most-cells-*"],
             also=["Section 6.4"],
             figures=["task_routing:accuracy", "task_routing:accuracy-no-gate", "task_active"],
         ),
@@ -133,15 +134,15 @@ paper = Paper(
         Item(
             name="Lemma A.4",
             says="A hidden ReLU layer of K neurons fits K points with distinct inputs.",
-            conclusion=["task_construction:lemma-memoriser"],
+            statement=["task_construction:lemma-memoriser"],
         ),
         Item(
             name="Appendix A.3",
             says="The proof of Theorem 4.1: generic weights make the template vectors independent, large negative "
             "biases isolate the circuits, and the outputs lie in a plane of logits.",
             figures=["task_construction_gaps"],
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={"task_construction_gaps:repaired-dense": "no counterexample"},
                     text="With the printed steps mended one by one (more heads where vectors must be independent, "
                     "the blocks at different scales, one valid token as the target), no prefix fails a bullet of "
@@ -152,7 +153,7 @@ paper = Paper(
         Item(
             name="Table 1",
             says="Accuracy of the three losses for 10 to 40 tasks and 1 to 9 experts, three runs: 86.3 to 92.4 %.",
-            conclusion=["task_routing:table-*", "task_routing:gain-*"],
+            experiment=["task_routing:table-*", "task_routing:gain-*"],
             unchecked="The levels belong to WikiData5M and are compared with nothing; the differences between the "
             "losses are compared. With one expert the three losses are one.",
             figures=["task_table"],
@@ -161,8 +162,8 @@ paper = Paper(
             name="Appendix A.4",
             says="The proof of Theorem 4.2: a linear router sends the independent template vectors to one-hot "
             "vectors of the tasks.",
-            repairs=[
-                Repair(
+            findings=[
+                Finding(
                     when={"task_construction_gaps:repaired-moe": "no counterexample"},
                     text="With the printed steps mended one by one, no prefix fails a bullet of Theorem 4.2.",
                 ),

@@ -44,7 +44,7 @@ def study_of(ds, **more):
     rate = {"loss": "L3", "bound": -0.5, "reference": "fisher_L3", "printed": {arms[0]: -0.24}}
     content = {
         "title": "A study of & for <tests>",
-        "paper": "sigmoid-attention",
+        "paper": "a-paper",
         "source": "SA Fig. 1",
         "question": "Does *sigmoid* converge faster than softmax?",
         "about": "Data: x on [-1, 1]^d, y = f*(x) + noise.\n\nThe slope is -0.5, as it **should** be.",

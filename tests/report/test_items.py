@@ -1,4 +1,4 @@
-"""The items of a paper: which claims belong to each, how its verdicts are counted and shown."""
+"""The items of a paper: how each stands by its cells, how their verdicts are counted and shown."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from moestat import cli
 from moestat.report import items
-from moestat.report.items import Part
+from moestat.report.items import standing
 from moestat.study.contents import Paper
 
 ITEMS = [
@@ -17,63 +17,68 @@ ITEMS = [
 PAPER = Paper.model_validate({"name": "toy", "key": "T", "title": "A toy", "problem": "None.", "items": ITEMS})
 
 
-def row(claim, source, verdict, bearing="for", group="", scale="paper"):
-    wording = verdict if scale == "paper" else f"{verdict} at reduced scale"
-    made = {"study": "toy", "claim": claim, "source": source, "bearing": bearing, "group": group or claim}
-    return made | {"verdict": verdict, "wording": wording, "scale": scale}
+def row(claim, verdict, cell="statement", scale="paper"):
+    made = {"study": "toy", "claim": claim, "item": "Theorem 1" if cell else "", "cell": cell}
+    return made | {"verdict": verdict, "scale": scale}
 
 
-ROWS = [
-    row("a", "T Theorem 1", "supported", group="rate"),
-    row("b", "T Theorem 1", "not supported", group="rate"),
-    row("c", "T Theorem 1, Fig. 2", "supported", group="other"),
-    row("d", "T Theorem 1", "not supported", scale="reduced"),
-    row("e", "ours, for T Theorem 1", "refuted", bearing="against"),
-    row("f", "ours", "supported"),
-]
-
-
-def test_variants_of_a_statement_count_once_and_objections_apart():
-    theorem = items.parts(PAPER, ROWS)[0]
-    assert theorem.verdicts == "1 supported, 1 not shown at reduced scale, 1 mixed; objections: 1 refuted"
-    assert theorem.standing == "holds in part"
-
-
-def test_what_variants_of_an_open_statement_have_decided_is_not_hidden():
+def test_an_item_stands_as_the_first_of_its_cells_that_is_not_empty():
     rows = [
-        row("a", "T Theorem 1", "supported", group="rate"),
-        row("b", "T Theorem 1", "inconclusive", group="rate"),
-        row("c", "T Theorem 1", "not supported", group="other", scale="reduced"),
-        row("d", "T Theorem 1", "not run", group="other", scale="reduced"),
+        row("a", "supported", "proof"),
+        row("b", "not supported", "experiment", scale="reduced"),
+        row("c", "not run", "experiment", scale="reduced"),
+        row("d", "supported", ""),
     ]
-    theorem, *_ = items.parts(PAPER, rows)
-    assert theorem.verdicts == "2 inconclusive (variants: 1 supported, 1 not shown at reduced scale)"
+    theorem, figure, table = items.parts(PAPER, rows)
+    assert theorem.stands == "not shown"
+    assert theorem.told == ["experiment: 1 not shown at reduced scale, 1 not run", "proof: holds; 1 supported"]
+    assert [r["claim"] for r in theorem.rows] == ["b", "c", "a"]
+    assert (figure.stands, figure.told) == ("not checked", ["no primary claim"])
+    assert table.told == ["Nothing is stated."]
 
 
-def test_a_consequence_does_not_make_an_item_hold_in_part_whose_conclusion_fails():
-    first = PAPER.items[0].model_copy(update={"conclusion": ["toy:main*"]})
-    consequence, against = row("then", "T Theorem 1", "supported"), row("main-1", "T Theorem 1", "refuted")
-    assert Part(first, [consequence, against]).standing == "stands against"
-    assert Part(PAPER.items[0], [consequence, against]).standing == "holds in part"
-    assert Part(first, [consequence, against, row("main-2", "T Theorem 1", "supported")]).standing == "holds in part"
-    assert Part(first, [consequence, row("main-1", "T Theorem 1", "inconclusive")]).standing == "holds in part"
-    assert Part(first, [row("main-1", "T Theorem 1", "inconclusive")]).standing == "open"
+def test_an_item_stands_as_the_cell_that_it_names():
+    first = PAPER.items[0].model_copy(update={"conclusion": "proof"})
+    named = PAPER.model_copy(update={"items": [first, *PAPER.items[1:]]})
+    rows = [row("a", "refuted", "proof"), row("b", "supported"), row("c", "supported", "example")]
+    theorem, *_ = items.parts(named, rows)
+    assert theorem.stands == "stands against", "what is seen in other cells counts for nothing"
 
 
-def test_an_argument_decides_an_item_whatever_its_runs_say():
+def test_an_argument_decides_its_cell_whatever_runs_say():
     given = {"id": "a", "item": "Theorem 1", "says": "It fails.", "premises": [{"words": "w", "where": "p"}]}
     given |= {"derivation": ["d"], "reading": "none", "check": "math:pi", "shows": {"x": (0, 1)}}
     made = [given | {"verdict": "proved", "id": "b"}, given | {"verdict": "disproved"}]
-    theorem, figure, _ = items.parts(Paper.model_validate(PAPER.model_dump() | {"arguments": made}), ROWS)
-    assert (theorem.stands, theorem.standing) == ("disproved, by argument", "holds in part")
-    assert theorem.told.startswith("It fails. (a) It fails. (b) By simulation: 1 supported")
-    assert figure.stands == figure.standing == "not checked"
+    made += [given | {"verdict": "disproved", "id": "c", "cell": "proof"}]
+    theorem, figure, _ = items.parts(Paper.model_validate(PAPER.model_dump() | {"arguments": made}), [row("x", "open")])
+    assert (theorem.stands, figure.stands) == ("disproved, by argument", "not checked")
+    assert theorem.told[1] == "proof: disproved, by argument; c"
+    of_proof = Paper.model_validate(PAPER.model_dump() | {"arguments": made[2:]})
+    theorem, *_ = items.parts(of_proof, [row("x", "supported")])
+    assert (theorem.stands, theorem.word("proof")) == ("holds", "disproved, by argument")
 
 
-def test_an_item_without_verdicts_says_why():
-    found = items.parts(PAPER, [*ROWS, row("g", "T Table 3", "supported", bearing="neutral")])
-    assert [part.told for part in found][1:] == ["see Theorem 1", "what was found is neutral to the paper"]
-    assert (Part(PAPER.items[2]).standing, Part(PAPER.items[2]).told) == ("not checked", "Nothing is stated.")
+@pytest.mark.parametrize(
+    ("found", "word"),
+    [
+        ([], "not checked"),
+        ([("inconclusive", "paper"), ("not run", "paper")], "open"),
+        ([("no counterexample", "stand-in")], "holds on smaller problems"),
+        ([("supported", "paper"), ("no counterexample", "reduced")], "holds"),
+        ([("supported", "paper"), ("not supported", "paper")], "holds in part"),
+        ([("supported", "paper"), ("inconclusive", "reduced")], "holds in part"),
+        ([("supported", "paper"), ("not run", "paper")], "holds in part"),
+        # one counterexample within the premises refutes, whatever is open, and whatever other cases have not found
+        ([("refuted", "paper"), ("inconclusive", "paper"), ("no counterexample", "paper")], "stands against"),
+        ([("refuted", "reduced"), ("no counterexample", "paper")], "holds in part"),
+        ([("refuted", "paper"), ("supported", "paper")], "holds in part"),
+        ([("not supported", "paper"), ("inconclusive", "paper")], "stands against"),
+        ([("not supported", "reduced")], "not shown"),
+    ],
+)
+def test_how_a_cell_stands(found, word):
+    rows = [{"verdict": verdict, "scale": scale} for verdict, scale in found]
+    assert standing(rows) == standing(rows[::-1]) == word
 
 
 def test_the_items_of_papers_in_the_terminal_and_as_a_page(tmp_path, capsys):
@@ -88,19 +93,3 @@ def test_the_items_of_papers_in_the_terminal_and_as_a_page(tmp_path, capsys):
     )
     assert cli.main(["--paper", "task-routing", "--write", str(tmp_path / "x.csv")]) == 2
     assert "allowed is FILE.md" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "word"),
-    [
-        (["supported", "not supported"], "mixed"),
-        (["no counterexample", "refuted", "inconclusive", "not run"], "refuted"),
-        (["not supported", "inconclusive"], "inconclusive"),
-        (["supported", "not run"], "inconclusive"),
-        (["supported", "refuted", "not run"], "mixed"),
-        (["not run", "not run"], "not run"),
-        (["supported", "no counterexample"], "no counterexample"),
-    ],
-)
-def test_one_counterexample_refutes_else_the_weakest_variant_counts_and_contradictions_are_mixed(verdicts, word):
-    assert items.of_group(verdicts) == items.of_group(verdicts[::-1]) == word

@@ -42,7 +42,7 @@ def _written(outputs, monkeypatch, ending):
     file = outputs / "docs" / f"ledger.{ending}"
     code, out, err = inside("--claims", "--out", outputs / "out", "--write", file)
     assert code == 0, err
-    assert "4 claims:" in out and "1 not run" in out
+    assert "4 primary claims:" in out and "1 not run" in out
     return file.read_text(encoding="utf-8")
 
 

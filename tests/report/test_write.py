@@ -15,6 +15,7 @@ from rich.console import Console
 from moestat.claims import verdicts, wording
 from moestat.report import ledger
 from moestat.report.write import findings, write_outputs
+from moestat.study import cells
 
 PROVENANCE = {
     "study": "example",
@@ -125,6 +126,16 @@ def test_the_page_says_what_was_run_and_what_went_wrong_and_shows_markup_of_nobo
     assert "<tests>" not in page and "<b>bold</b>" not in page
     assert report.problems == ["Figure broken could not be drawn: The results hold no variable 'absent'."]
     assert "could not be drawn" in page and "no variable 'absent'" in page
+
+
+def test_claims_of_the_sensitivity_are_marked_and_not_counted(monkeypatch, tmp_path):
+    monkeypatch.setattr(cells, "of_studies", lambda studies: {"example:faster": cells.Place("Figure 1", "experiment")})
+    report = write_outputs(*example(), "quick", tmp_path, provenance=PROVENANCE)
+    assert "Claims: 1 not shown at reduced scale; rules: 1 sealed, 0 edited, 0 added; sens" in str(report.summary)
+    page = (tmp_path / "report.html").read_text()
+    assert page.index('id="claim-faster"') < page.index('id="claim-slope"'), "what is primary comes first"
+    assert page.count("stated, sensitivity") == 2 and "stated, experiment" in page
+    assert "Not counted here: 2 claims of the sensitivity" in page
 
 
 FINDINGS = {

@@ -5,7 +5,6 @@ import fnmatch
 import pytest
 
 from moestat.errors import InputError
-from moestat.report.items import standing
 from moestat.study import contents, load, lookup
 
 STUDIES = {name: load.read(path).study for name, path in load.known_studies().items()}
@@ -28,19 +27,16 @@ def test_every_source_leads_to_an_item_and_every_item_has_claims_or_a_reason(pap
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_figures_repairs_and_conclusions_name_what_there_is(paper):
+def test_figures_and_findings_name_what_there_is(paper):
     listed = contents.read(paper)
     assert len({item.name for item in listed.items}) == len(listed.items)
-    claims = {f"{name}:{claim.id}": claim for name, study in STUDIES.items() for claim in study.claims}
+    claims = [f"{name}:{claim.id}" for name, study in STUDIES.items() for claim in study.claims]
     for item in listed.items:
         for place in item.figures:
             study, _, figure = place.partition(":")
             assert not figure or figure in [f.name for f in STUDIES[study].figures], place
-        for pattern in (pattern for repair in item.repairs for pattern in repair.when):
+        for pattern in (pattern for finding in item.findings for pattern in finding.when):
             assert fnmatch.filter(claims, pattern), pattern
-        for pattern in item.conclusion:
-            found = [claims[name] for name in fnmatch.filter(claims, pattern)]
-            assert any(listed.items_of(c.source)[:1] == [item] and c.bearing != "neutral" for c in found), pattern
 
 
 @pytest.mark.parametrize(
@@ -63,27 +59,6 @@ def test_an_item_holds_what_lies_within_it():
     sources = ("MP Fig. 1b", "MP section 6.4.1", "MP, a phrase", "MP section 6.3, Fig. 1", "MP Fig. 2")
     found = [[items.index(item) for item in listed.items_of(source)] for source in sources]
     assert found == [[0], [1], [1], [0, 1], []] and contents.read("another") is None
-
-
-def row(bearing, verdict, group="g", scale="paper"):
-    return {"bearing": bearing, "verdict": verdict, "group": group, "scale": scale}
-
-
-@pytest.mark.parametrize(
-    ("rows", "word"),
-    [
-        ([row("neutral", "supported")], "open"),
-        ([row("for", "supported"), row("for", "not run")], "open"),  # the weakest variant counts
-        ([row("for", "supported"), row("against", "refuted", "h")], "holds"),
-        ([row("for", "no counterexample", scale="stand-in")], "holds on smaller problems"),
-        ([row("for", "supported"), row("for", "refuted")], "holds in part"),
-        ([row("for", "supported"), row("for", "inconclusive", "h", "reduced")], "holds in part"),
-        ([row("against", "supported")], "stands against"),
-        ([row("for", "not supported", scale="reduced")], "not shown"),
-    ],
-)
-def test_how_an_item_stands(rows, word):
-    assert standing(rows) == word
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_a_place_without_claims_is_told_with_those_that_have_some(papers, text, 
 def test_the_command_line_lists_the_claims_of_a_place(papers, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "140")
     code, out, _ = inside("claim", "Theorem 1", "--out", tmp_path)
-    assert code == 0 and out.startswith("5 claims: ") and "5 not run" in out and "claim of_one:a" in out
+    assert code == 0 and out.startswith("5 primary claims: ") and "5 not run" in out and "claim of_one:a" in out
     assert inside("claim", "TW Theorem 1", "--out", tmp_path)[1].startswith("h  (of_two, two)")
     code, out, _ = inside("--claims", "Theorem 1", "--out", tmp_path)
     assert code == 0 and "'Theorem 1' is in 3 papers" in out and "two: of_two\nh " in out
