@@ -1,7 +1,7 @@
 """What users call of rates, losses and fit takes arrays as they have them: the float64 answer, or a sentence."""
 
 import copy
-import importlib
+import importlib.util
 import inspect
 import pkgutil
 from dataclasses import dataclass, fields, is_dataclass
@@ -273,10 +273,11 @@ def given(kind, array):
         there = array.copy()
         there.flags.writeable = False
         return there, array
-    if kind == "tensor":
-        return pytest.importorskip("torch").tensor(array), array
+    if kind == "tensor" and importlib.util.find_spec("torch"):
+        return importlib.import_module("torch").tensor(array), array
     made = {"list": np.ndarray.tolist, "objects": lambda a: a.astype(object), "labelled": xr.DataArray}
     made["frame"] = pd.DataFrame if array.ndim == 2 else np.ndarray.tolist  # a table has two axes
+    made["tensor"] = np.ndarray.tolist
     return made.get(kind, np.asfortranarray)(array), array
 
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 FOLDER = "records"
 SUMS = "SHA256SUMS"
 FILES = (results.NAME, "claims.csv", "rates.csv", seal.PACKED, manifest_file.NAME)
+INSTALLED = Path(__file__).resolve().parents[1] / "kept"
+"""What an installed package has of all records: tables of claims and manifests, without the numbers."""
 MADE = "report"
 """Folder, beside the files of a record and not under version control, of the reports that are made from it."""
 PACKED = 1_000
@@ -82,6 +84,8 @@ def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
             if is_record(path(out, name, preset)) or (out / name / preset / results.NAME).is_file()
         ]
         those = f"there are results of the presets {listed(others)}; " if others else ""
+        if is_record(path(INSTALLED, name, request.preset)):
+            those += "the installed package has the verdicts of its record, and the repository its numbers; "
         raise InputError(f"there is no {file}; {those}run the study with: {request.command()}")
     dataset = results.read(file)
     problem = problem_of(results.provenance(dataset)["problem"])
