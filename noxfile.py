@@ -1,3 +1,7 @@
+#!/usr/bin/env -S uv run --script
+# /// script
+# dependencies = ["nox>=2024.10.9"]
+# ///
 """The legs that a release is tested on: `nox` runs all of them, `nox -s lowest` one; so does `.github/workflows`.
 
 Each has an environment of its own, made by uv, and runs a part of the tests in a minute or two. PyTorch is in none of
@@ -11,6 +15,7 @@ from pathlib import Path
 
 import nox
 
+nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv"
 nox.options.error_on_external_run = True
 ROOT = Path(__file__).parent
@@ -83,3 +88,7 @@ def metadata(session: nox.Session) -> None:
     session.run("repo-review", ".")
     session.run("cffconvert", "--validate")
     session.run("shellcheck", ".ci/run")
+
+
+if __name__ == "__main__":
+    nox.main()
