@@ -3,8 +3,10 @@
 python -m sphinx -W --keep-going -b html docs docs/_build
 """
 
+import os
 import re
 import shutil
+import subprocess
 import sys
 import types
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(HERE))
 
+import readings  # noqa: E402
 import settings_tables  # noqa: E402
 
 import moestat  # noqa: E402
@@ -48,7 +51,11 @@ for notebook in sorted((ROOT / "studies" / "notebooks").glob("*.ipynb")):
     shutil.copy(notebook, notebooks)
 (HERE / "_made").mkdir(exist_ok=True)
 (HERE / "_made" / "settings.md").write_text(settings_tables.page(), encoding="utf-8")
+(HERE / "_made" / "readings.html").write_text(readings.page(), encoding="utf-8")
 exclude_patterns.append("_made")
+for words in (["--claims", "--write", "_static/ledger.html"], ["--paper", "--write", "items.md"]):
+    command = [sys.executable, "-m", "moestat.study", *words, "--out", ROOT / "outputs"]
+    subprocess.run(command, cwd=HERE, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True, stdout=subprocess.DEVNULL)
 (HERE / "papers").mkdir(exist_ok=True)
 for page in ROOT.glob("studies/*/README.md"):
     text = page.read_text(encoding="utf-8").replace("](../../docs/", "](../")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from moestat.cli_options import called
 from moestat.errors import InputError, UserError
 from moestat.runner.request import Request
 
 if TYPE_CHECKING:
+    from moestat.report.items import Part
+    from moestat.study.contents import Paper
     from moestat.study.spec import Study
 
 
@@ -53,8 +56,8 @@ def listing(arguments: argparse.Namespace) -> None:
 
 
 def claims(arguments: argparse.Namespace) -> None:
-    """Print the ledger, or write it; of a study, a paper, an id or a place also the claims that are not primary."""
-    from moestat.report import csv_text, ledger
+    """Count the ledger, print its rows or write it; of a study, a paper, an id or a place print all claims."""
+    from moestat.report import csv_text, ledger, summary
     from moestat.study import load, lookup
 
     word, paths = arguments.study, known(arguments.paper)
@@ -65,14 +68,17 @@ def claims(arguments: argparse.Namespace) -> None:
     else:
         studies = lookup.readable(paths)
     if arguments.write:
-        rows = ledger.primary(ledger.rows(arguments.out, studies))
-        forms = {
-            ".html": lambda: ledger.page(rows),
-            ".csv": lambda: csv_text.dump(ledger.ledger(arguments.out, studies)),
-        }
+        rows = ledger.primary(_rows(arguments.out, studies))
+        forms = {".html": lambda: ledger.page(rows), ".csv": lambda: csv_text.dump(ledger.frame(rows))}
         return _write(arguments.write, forms, ledger.title(rows))
-    show(arguments.out, studies, word)
-    return print(f"One claim: {called()} claim ID; as a page: {called()} --claims --write FILE.html")
+    if word or arguments.all:
+        show(arguments.out, studies, word)
+        return print(f"One claim: {called()} claim ID; as a page: {called()} --claims --write FILE.html")
+    print("\n".join(summary.HEAD))
+    for paper, parts in _items(arguments.out, studies):
+        print("\n".join(summary.block(paper, parts)))
+    print(summary.LEGEND)
+    return print(f"Every row: {called()} --claims --all, or --write FILE.html; the items: {called()} --paper PAPER")
 
 
 def show(out: Path, studies: Mapping[str, Study], word: str = "") -> None:
@@ -82,34 +88,51 @@ def show(out: Path, studies: Mapping[str, Study], word: str = "") -> None:
     from moestat.report import ledger
     from moestat.study import lookup
 
-    rows = ledger.rows(out, studies)
+    rows = _rows(out, studies)
     Console().print(ledger.rich(rows if word else ledger.primary(rows)))
     if word and (said := lookup.papers(word, studies)):
         print(said)
 
 
-def items(arguments: argparse.Namespace) -> None:
-    """Print the items of a paper, or of all, with how they stand; or write them as a table."""
-    from rich.console import Console
-
-    from moestat.report import items as paper_items
+def _rows(out: Path, studies: Mapping[str, Study]) -> list[dict[str, Any]]:
+    """Return the rows of the claims of some studies; what of them survives hangs on all claims of their papers."""
     from moestat.report import ledger
-    from moestat.study import cells, contents, load
+    from moestat.study import load, lookup
 
-    studies = {name: load.read(path).study for name, path in known(arguments.paper).items()}
-    rows = ledger.rows(arguments.out, studies)
-    found = []
-    for paper in sorted({study.paper for study in studies.values()}):
-        mine = {name: study for name, study in studies.items() if study.paper == paper}
-        listed = contents.read(paper) or contents.of_sources(paper, mine)
-        cells.placed(listed, cells.claims_of(mine), complete=True)
-        found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])))
+    papers, stems = {study.paper for study in studies.values()}, {Path(name).stem for name in studies}
+    whole = {name: study for name, study in lookup.readable(known(None)).items() if study.paper in papers}
+    whole = {name: study for name, study in whole.items() if name not in stems}
+    whole |= {name: load.read(name).study for name in studies}
+    asked = {(name, claim.id) for name, study in studies.items() for claim in study.claims}
+    return [row for row in ledger.rows(out, whole) if (row["study"], row["claim"]) in asked]
+
+
+def _items(out: Path, studies: Mapping[str, Study]) -> Iterator[tuple[Paper, list[Part]]]:
+    """Yield the papers of some studies, which are all of each, with their items."""
+    from moestat.report import items, ledger
+    from moestat.study import cells, contents
+
+    rows = ledger.rows(out, studies)
+    for name in sorted({study.paper for study in studies.values()}):
+        mine = {one: study for one, study in studies.items() if study.paper == name}
+        paper = contents.read(name) or contents.of_sources(name, mine)
+        cells.placed(paper, cells.claims_of(mine), complete=True)
+        yield paper, items.parts(paper, [row for row in rows if row["paper"] == name])
+
+
+def items(arguments: argparse.Namespace) -> None:
+    """Print how the items of a paper stand, or of all, a line each; or write them as a page."""
+    from moestat.report import items as paper_items
+    from moestat.report import summary
+    from moestat.study import load
+
+    found = list(_items(arguments.out, {name: load.read(path).study for name, path in known(arguments.paper).items()}))
     if arguments.write:
-        titles = "; ".join(listed.name for listed, _ in found)
-        return _write(arguments.write, {".md": lambda: paper_items.page(found)}, titles)
-    for listed, parts in found:
-        Console().print(paper_items.rich(parts, listed.title))
-    return print(f"Claims: {called()} --claims {arguments.paper or 'PAPER'}")
+        return _write(arguments.write, {".md": lambda: paper_items.page(found)}, "; ".join(p.name for p, _ in found))
+    for paper, parts in found:
+        print("\n".join([*summary.HEAD, *summary.block(paper, parts), *summary.listing(parts)]))
+    name = arguments.paper or "PAPER"
+    return print(f"One item: {called()} check '{name} ITEM'; every claim: {called()} --claims {name}")
 
 
 def claim(arguments: argparse.Namespace) -> None:
@@ -122,35 +145,35 @@ def claim(arguments: argparse.Namespace) -> None:
 
     if argued := lookup.argument(arguments.claim):
         return Console().print(card(*argued))
-    word, studies = arguments.claim, lookup.chosen(arguments.claim, known(None))
+    word, proved, studies = arguments.claim, lookup.argued(arguments.claim), {}
+    with contextlib.suppress(*[InputError][: len(proved)]):  # an item may have arguments and no claim
+        studies = lookup.chosen(word, known(None))
     found = [(name, study, claim) for name, study in studies.items() for claim in study.claims]
     names = [f"{name}:{claim.id}" for name, _, claim in found]
-    if not found:
+    if not found and not proved:
         raise InputError(f"{word} makes no claim")
     if len(found) > 1 and all(claim.id == word for *_, claim in found):
         told = f"the claim {word!r} is in {len(found)} studies; name one of them"
         raise InputError(f"{told}: {', '.join(names)}")
     if len(found) == 1:
-        shown, decided = ledger.card(arguments.out, *found[0])
+        shown, decided = ledger.card(arguments.out, *found[0], *_rows(arguments.out, studies))
         Console().print(shown)
         return print(f"\n{decided}")  # a command is not broken
-    show(arguments.out, studies, word)
-    for one in lookup.argued(word):
+    if found:
+        show(arguments.out, studies, word)
+    for one in proved:
         print(f"{one.item} is {one.wording}: {called()} claim {one.id}")
-    return print(f"One of them: {called()} claim {names[0]}")
+    return print(f"One of them: {called()} claim {names[0]}") if found else None
 
 
 def check(arguments: argparse.Namespace) -> None:
     """Answer how an item of a paper stands, in a few lines; of a paper alone list its items, a line each."""
     from moestat.report import check as answers
-    from moestat.report import items as paper_items
-    from moestat.report import ledger
-    from moestat.study import cells, load, lookup
+    from moestat.study import load, lookup
 
     paper, item = lookup.item(" ".join(arguments.item))
     studies = {name: load.read(path).study for name, path in known(paper.name).items()}
-    cells.placed(paper, cells.claims_of(studies), complete=True)
-    parts = paper_items.parts(paper, ledger.rows(arguments.out, studies))
+    ((_, parts),) = _items(arguments.out, studies)
     if item is None:
         return print("\n".join(answers.listing(paper, parts)))
     part = next(part for part in parts if part.item.name == item.name)

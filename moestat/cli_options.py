@@ -115,8 +115,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--dry-run": {**_YES, "help": "check the study and print the plan; write nothing"},
     "--debug": {**_YES, "help": "one replicate of each cell; stop at the first failure"},
     "--list": {**_YES, "help": "the known studies, with titles and times"},
-    "--all": {**_YES, "help": "run every known study, none before those that it reads"},
-    "--claims": {**_YES, "help": "verdicts: all, or of a STUDY, paper, id, 'SA Fig. 2b'"},
+    "--all": {**_YES, "help": "run every known study, none before those that it reads; with --claims: all rows"},
+    "--claims": {**_YES, "help": "verdicts counted, or those of a STUDY, paper, id, 'SA Fig. 2b'"},
     "--paper": {
         "nargs": "?",
         "const": "",

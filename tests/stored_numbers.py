@@ -57,7 +57,7 @@ LOOSER = {
     "trained in single precision": (
         1e-4,
         *("attention_lm", "compete_collapse", "compete_finetune", "compete_lm", "mot_images", "mot_text"),
-        *("task_construction", "task_knockout", "task_training"),
+        *("task_construction", "task_knockout", "task_second", "task_training"),
     ),
     "a fit stops at a gradient of 1e-8, where half of the digits are settled": (1e-6, "softmax_gaussian"),
 }

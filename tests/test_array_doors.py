@@ -339,7 +339,11 @@ def public():
     for room in BEHIND:
         package = importlib.import_module(f"moestat.{room}")
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            module = importlib.import_module(info.name)
+            try:
+                module = importlib.import_module(info.name)
+            except ModuleNotFoundError as error:
+                assert error.name in ("numba", "llvmlite"), error  # compiled code is behind the doors
+                continue
             for name, thing in vars(module).items():
                 if name.startswith("_") or getattr(thing, "__module__", "") != module.__name__:
                     continue
@@ -361,7 +365,7 @@ def test_every_public_function_that_takes_arrays_is_tried_or_is_behind_a_door():
         missed = seen[place] - DOORS[place].arrays.keys() - OTHERWISE
         assert not missed, (place, missed)
     idle = [one for one in behind if not any(f"{place}.".startswith(one) for place in seen)]
-    assert not idle, idle
+    assert not idle or not importlib.util.find_spec("numba"), idle
 
 
 @pytest.mark.parametrize("name", DOORS)

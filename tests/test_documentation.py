@@ -18,7 +18,7 @@ from moestat.errors import InputError
 from moestat.study import load, lookup
 
 ROOT = Path(__file__).resolve().parents[1]
-PLACES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/findings/*.md", "studies/*/README.md")
+PLACES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "studies/*/README.md")
 PAGES = sorted(page for place in PLACES for page in ROOT.glob(place))
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 COMMAND = re.compile(r"^\s*(?:exec )?(?:python -m moestat\.study|moestat)[ \t]+([^\n#`|&]*)", re.MULTILINE)

@@ -44,10 +44,10 @@ def test_no_number_moves_without_a_new_version(name):
 def test_the_command_writes_what_is_new_or_has_a_higher_version_and_nothing_else():
     kept = copy.deepcopy(STORED)
     assert not dict(stored_numbers.rewritten(kept))
-    del kept["brackets"]
+    del kept["attention_is_moe"]
     kept["dichotomy"]["version"] = 0
     kept["regression"]["version"] = 99
-    assert dict(stored_numbers.rewritten(kept)) == {name: STORED[name] for name in ("brackets", "dichotomy")}
+    assert dict(stored_numbers.rewritten(kept)) == {name: STORED[name] for name in ("attention_is_moe", "dichotomy")}
 
 
 def test_a_number_that_moves_is_found():

@@ -31,7 +31,6 @@ TINY = {
     "attention_gpu": {"blocks": 1, "width": 8, "heads": 1, "hidden": 8, "vocabulary": 9, "rounds": 1, "tokens": 1},
     "attention_lm": LANGUAGE | {"heads": 1, "hidden": 8, "batch": 64, "tokens": 512, "rounds": 1},
     "attention_speed": {"blocks": 1, "width": 8, "heads": 1, "hidden": 8, "tokens": 512, "rounds": 1},
-    "brackets": {"points_log2": 6, "functions": 5},
     "compete_collapse": LANGUAGE | {"test": 64},
     "compete_finetune": LANGUAGE | {"test": 64, "reviews": 20, "tune_steps": 10, "tune_batch": 4},
     "compete_lm": LANGUAGE | {"test": 64},
@@ -39,16 +38,15 @@ TINY = {
     "competition_gaps": {"pool_log2": 12, "evaluation_points": 64},
     "competition_mle": {"pool_log2": 12, "evaluation_points": 64, "near_starts": 1, "random_starts": 1}
     | {"kept": 1, "hops": 0},
-    "constant_gate": {"points_log2": 8, "cells": 50},
     "dichotomy": {"points_log2": 8},
+    "figure_readings": {"d": 1, "n_true": 3, "epochs": 1, "truths": 2},
     "expert_count": {"n": 20, "test_samples": 20, "neurons": 1, "dimension": 8},
+    "expert_map": {"horizons": [1, 2], "test_samples": 20, "dimension": 8},
     "identifiability": {"d": 1, "atoms": 1},
-    "minimax_lower_bound": {"points_log2": 8},
     "mot": {"samples": 24, "test_samples": 40, "dimension": 8, "records_per_decade": 2}
     | {"gap_level": 1e-3, "attention_level": 0.01},
     "mot_gradients": {"repeats": 1, "judged": 1, "rate": 1.0},
     "mot_images": NETWORK | {"train": 60, "test": 40},
-    "mot_initialisation": {"draws": 10},
     "mot_landscape": {"samples": 24, "dimension": 8, "neurons": 4, "specialise_steps": 20, "attention_steps": 5},
     "mot_text": NETWORK | {"train": 40, "test": 40, "length": 8},
     "non_identifiability": {"points_log2": 8},
@@ -63,12 +61,10 @@ TINY = {
     "tail_frequency": {"data_sets": 10},
     "task_construction": {"size": "3x2x4", "max_prefixes": 50},
     "task_knockout": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2},
+    "task_second": {"tasks": 3, "templates": 3, "pairs": 10, "epochs": 2, "completions": 8},
     "task_training": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2, "completions": 8},
 }
-PAIRED = (
-    *("brackets", "constant_gate", "minimax_lower_bound"),
-    *("mot_initialisation", "router_smoothness", "task_knockout", "task_training"),
-)
+PAIRED = ("minimax_lower_bound", "router_smoothness", "task_knockout", "task_training")
 """Experiments whose tiny cells cost nothing: two replicates of each, so that intervals are drawn. Of the others one."""
 LOOK = ("color", "marker", "markerfacecolor", "linestyle")
 """What tells the lines of a figure apart."""

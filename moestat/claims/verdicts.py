@@ -31,6 +31,7 @@ from moestat.study.spec import Claim, Scale, Study
 if TYPE_CHECKING:
     import xarray as xr
 
+NOT_DELIVERED = "inconclusive: not delivered"
 ABOUT = ("source", "origin", "bearing", "statement", "predicted")
 """What a verdict has from its claim as it is."""
 
@@ -56,8 +57,20 @@ def judge_sealed(
         if when == "sealed" and row and (row["sealed"], row["rule"]) == ("edited", digest):
             when = "edited"
         verdicts.append(replace(judge_claim(evidence, claim), rule=digest, sealed=when))
+    words = {verdict.claim: verdict.verdict for verdict in verdicts}
+    checks = {claim.id: claim.check for claim in study.claims if claim.check}
+    verdicts = [_delivered(v, checks[v.claim], words) if v.claim in checks else v for v in verdicts]
     gone = sorted(set(sealed.claims if sealed else ()) - {claim.id for claim in study.claims})
     return verdicts, [f"Sealed when the run started, and removed since: {listed(gone, 6)}."] if gone else []
+
+
+def _delivered(verdict: Verdict, check: str, words: Mapping[str, str]) -> Verdict:
+    """Return a verdict on the effect of a treatment; where it was not delivered, none, whatever came out."""
+    word = words.get(check, "not judged at this preset")
+    if word == "supported":
+        return verdict
+    why = f"It decides nothing: the treatment was not delivered, since its check {check} is {word}. {verdict.why}"
+    return replace(verdict, verdict="inconclusive", wording=NOT_DELIVERED, reason="not delivered", why=why)
 
 
 def judged(study: Study, preset: str) -> list[Claim]:

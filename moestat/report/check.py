@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from moestat.claims.wording import VERDICTS, count_written
+from moestat.claims.wording import VERDICTS
 from moestat.report import views
 from moestat.report.items import FAILED, NO, YES, Part
 from moestat.rounding import number
+from moestat.study.cells import CELLS
 from moestat.study.contents import Paper
 from moestat.study.spec import Scale, Study
 
@@ -32,12 +34,7 @@ def answer(paper: Paper, part: Part, studies: Mapping[str, Study], command: str)
     row = deciding(part)
     first, told = f"{paper.name}, {part.item.name}: {part.stands}", list(_told(paper, part, row, studies, command))
     lines: list[str] = []
-    for spare in (
-        (),
-        ("paper",),
-        ("paper", "number"),
-        ("paper", "number", "we find"),
-    ):  # which give way, to a line each
+    for spare in itertools.accumulate(((), ("paper",), ("number",), ("we find",), CELLS)):  # which give way, to a line
         texts = ((head, text, 1 if head in spare else most) for head, text, most in told if text)
         lines = [first, *(line for text in texts for line in _lines(*text))]
         if len(lines) <= MOST:
@@ -53,16 +50,11 @@ def _told(
     found = [one.says for one in part.argued(part.conclusion)] or part.findings
     yield "we find", " ".join(found) or ("" if part.filled else part.item.unchecked), 3
     for cell in part.filled:
-        yield cell, "; ".join(filter(None, [part.word(cell), part.counts(cell)])), 1
+        yield cell, "; ".join(filter(None, [part.word(cell), part.counts(cell)])), 2
     yield "kind", _kind(part, row, studies), 1
     if row:
         expected = f", predicted {number(row['predicted'])}" if row["predicted"] != "" else ""
         yield "number", f"{views.estimated(row)}{expected}: {row['wording']} ({row['claim']}). {row['statement']}", 2
-    counts = count_written(part.rows)
-    if judged := sum(counts.values()):
-        rest = ", ".join(f"{counts[when]} {when}" for when in ("edited", "added") if counts[when])
-        told = f"the rules of {counts['sealed']} of {judged} claims before their run" + (f" ({rest})" if rest else "")
-        yield "sealed", told, 1
     yield "author", part.item.objection, 2
     argued = part.argued(part.conclusion)
     page = f"studies/{paper.name.replace('-', '_')}/README.md"

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from moestat.claims.wording import VERDICTS, holds, tally
-from moestat.report import grid, views
-from moestat.report.grid import Shown
+from moestat.claims.wording import VERDICTS, count_written, holds, tally
+from moestat.report import views
 from moestat.report.text import markdown
 from moestat.report.views import in_words
 from moestat.study import arguments
@@ -28,7 +27,7 @@ Standing = Literal[
 FAILED: tuple[Standing, ...] = ("stands against", "not shown")
 """How a cell stands for which nothing speaks, and against which something does."""
 COLUMNS = ("item", "the paper says", "stands", "by cell")
-COMMAND = "python -m moestat.study --paper --write docs/findings/items.md"
+COMMAND = "python -m moestat.study --paper --write items.md"
 
 
 def standing(rows: Iterable[Mapping[str, Any]]) -> Standing:
@@ -105,10 +104,12 @@ class Part:
         return self.word(self.conclusion)
 
     def counts(self, cell: Cell) -> str:
-        """Return the verdicts on the claims of a cell, counted in words."""
+        """Return the verdicts on the claims of a cell, counted in words, and when their rules were written."""
         rows = self.cells[cell]
         waiting = sum(row["verdict"] == NOT_RUN for row in rows)
-        return in_words(tally(rows) | ({NOT_RUN: waiting} if waiting else {}))
+        rules = in_words({when: count for when, count in count_written(rows).items() if count})
+        found = in_words(tally(rows) | ({NOT_RUN: waiting} if waiting else {}))
+        return f"{found} ({rules})" if rules else found
 
     @property
     def told(self) -> list[str]:
@@ -131,12 +132,6 @@ def parts(contents: Paper, records: Sequence[dict[str, Any]]) -> list[Part]:
     for part in by_name.values():
         part.findings = [finding.text for finding in part.item.findings if holds(finding, words)]
     return list(by_name.values())
-
-
-def rich(found: Iterable[Part], title: str) -> Shown:
-    """Return the items for the terminal; what they say is left out where there is no room."""
-    rows = [(part.item.name, part.item.says, part.stands, "\n".join(part.told)) for part in found]
-    return Shown(grid.table(COLUMNS, rows, title=title), spare=(COLUMNS[1],))
 
 
 def page(papers: Sequence[tuple[Paper, Sequence[Part]]]) -> str:

@@ -18,8 +18,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from moestat.claims.wording import COLUMNS, VERDICTS, in_words, rule, written
-from moestat.report import csv_text, items, views
+from moestat.claims.wording import COLUMNS, in_words, rule
+from moestat.report import chance, csv_text, items, views
 from moestat.report.grid import Shown
 from moestat.report.items import NOT_RUN
 from moestat.rounding import number
@@ -32,11 +32,12 @@ from moestat.study.spec import Claim, Study
 if TYPE_CHECKING:
     import pandas as pd
 
-FILTERS = ("paper", "cell", "origin", "scale", "verdict")
+FILTERS = ("paper", "cell", "origin", "scale", "verdict", "sealed", "survives")
 """The columns of the ledger that a reader can choose values of."""
 OUTPUTS = Path("outputs")
 """The outputs folder of a command without ``--out``."""
-ABOUT = ("study", "paper", "item", "cell", "because", "hindsight", "region")
+ABOUT = ("study", "paper", "item", "cell", "because", "hindsight", "region", "level")
+CHANCE = ("p", "survives")
 RUN = ("preset", "command", "date", "version", "decides", "decides_with")
 
 
@@ -122,11 +123,11 @@ def read_claims(path: Path) -> list[dict[str, str]] | None:
 # --- the ledger ------------------------------------------------------------------------------------------------------
 
 
-def ledger(out_root: Path | str, studies: Mapping[str, Study]) -> pd.DataFrame:
-    """Return the primary claims of :func:`rows` as a data frame."""
+def frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return :func:`rows` as a data frame."""
     import pandas as pd
 
-    return pd.DataFrame(primary(rows(out_root, studies)), columns=[*ABOUT, *COLUMNS, *RUN])
+    return pd.DataFrame(records, columns=[*ABOUT, *COLUMNS, *CHANCE, *RUN])
 
 
 def rows(out_root: Path | str, studies: Mapping[str, Study]) -> list[dict[str, Any]]:
@@ -136,10 +137,17 @@ def rows(out_root: Path | str, studies: Mapping[str, Study]) -> list[dict[str, A
     verdict needs or without an interval, never takes the place of one that did. A claim that differs from the one that
     was judged is not run; so are all claims where the run is of other settings than the study states; why says so.
     A primary claim has the ``item`` and the ``cell`` in which it stands; both are empty for one of the sensitivity.
+    ``p`` and ``survives`` are those of :mod:`moestat.report.chance`, if these are all studies of a paper.
     """
     out, runs, places = Path(out_root), runs_and_records(Path(out_root)), cells.of_studies(studies)
-    found = [row for name, study in studies.items() for row, _ in _rows(out, name, study, runs)]
-    return [row | cells.where(places, row["study"], row["claim"]) for row in found]
+    papers: dict[str, list[dict[str, Any]]] = {}
+    for name, study in studies.items():
+        found = [row | cells.where(places, name, row["claim"]) for row, _ in _rows(out, name, study, runs)]
+        papers.setdefault(study.paper, []).extend(found)
+    for of_it in papers.values():
+        for row, word in zip(of_it, chance.survivors(of_it), strict=True):
+            row["survives"] = word
+    return [row for of_it in papers.values() for row in of_it]
 
 
 def primary(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -161,13 +169,20 @@ def _rows(
             problem = row and (foreign[preset] or _outdated(name, study, claim, run, row, out))
             why = why or problem or ""
             found += [_judged(run, row)] if row and not problem else []
-        yield _about(name, study, claim) | (_counting(found) or _not_run(name, study, claim, why)), found
+        row = _about(name, study, claim) | (_counting(found) or _not_run(name, study, claim, why))
+        replicates = study.presets[row["preset"]].replicates if row["preset"] in study.presets else 1
+        yield row | {"p": chance.p_value(row, claim.region, claim.level, replicates)}, found
 
 
 def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
     told = ("source", "origin", "because", "hindsight", "bearing", "statement", "predicted")
     says = {key: getattr(claim, key) for key in told}
-    says |= {"claim": claim.id, "group": claim.group or f"{name}/{claim.id}", "region": rule(claim)}
+    says |= {
+        "claim": claim.id,
+        "level": claim.level,
+        "group": claim.group or f"{name}/{claim.id}",
+        "region": rule(claim),
+    }
     best = presets.decisive(study, claim) or "quick"
     return says | {"study": name, "paper": study.paper, "decides": best, "decides_with": command(name, best)}
 
@@ -240,27 +255,31 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
     Without JavaScript it is the whole table, every reason open to read; the script only hides rows.
     """
     order = {word: place for place, word in enumerate((*items.WORDS, *items.SCALES, *items.ORIGINS, *cells.CELLS))}
-    rules = views.of_rules(records)
+    papers = dict.fromkeys(str(row["paper"]) for row in records)
+    found = {paper: chance.told([row for row in records if row["paper"] == paper]) for paper in papers}
     return (
         views.environment()
         .get_template("ledger.html.j2")
         .render(
             rows=[{**row, **_shown(row)} for row in records],
             filters=[
-                (name, sorted({str(row[name]) for row in records}, key=lambda v: (order.get(v, 99), v)))
+                (name, sorted({str(row[name]) for row in records} - {""}, key=lambda v: (order.get(v, 99), v)))
                 for name in FILTERS
             ],
-            rules=f"{rules[:1].upper()}{rules[1:]}." if rules else "No claim has been judged yet.",
+            rules=views.of_rules(records) or "no claim has been judged yet",
+            chance=chance.told(records),
+            papers={paper: told for paper, told in found.items() if told},
         )
     )
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
+        "says": views.says(row),
         "because": row["because"].rstrip("."),
         "predicted": number(row["predicted"]),
         "estimate": views.estimated(row),
-        "sealed": views.RULES[written(row)] if row["verdict"] in VERDICTS else "",
+        "sealed": views.when(row),
         "why": row["why"] or ("There is no run yet." if row["verdict"] == items.NOT_RUN else ""),
     }
 
@@ -268,9 +287,10 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 def title(records: Sequence[dict[str, Any]]) -> str:
     """Return how many primary claims there are, and how they stand; of the others only their number."""
     mine = primary(records)
-    told = views.tally(mine, **{NOT_RUN: sum(row["verdict"] == NOT_RUN for row in mine)})
-    rest = f"; sensitivity: {len(records) - len(mine)}" if len(mine) < len(records) else ""
-    return f"{len(mine)} primary claims{': ' if mine else ''}{told}{rest}"
+    waiting = sum(row["verdict"] == NOT_RUN for row in mine)
+    told = views.tally(mine, **({NOT_RUN: waiting} if waiting else {}))
+    rest = f"sensitivity: {len(records) - len(mine)}" if len(mine) < len(records) else ""
+    return "; ".join(filter(None, [f"{len(mine)} primary claims: {told}", chance.told(mine), rest]))
 
 
 def rich(kept: Sequence[dict[str, Any]]) -> Shown:
@@ -292,16 +312,18 @@ def rich(kept: Sequence[dict[str, Any]]) -> Shown:
         for (study, why), names in reasons.items()
     ]
     shown = views.claims(kept, title=title(kept), groups=groups, notes=notes)
-    return Shown(shown, spare=("statement", "says", "predicted"))
+    return Shown(shown, spare=("statement", "says", "predicted", "FDR"))
 
 
-def card(out_root: Path, name: str, study: Study, claim: Claim) -> tuple[RenderableType, str]:
-    """Return all that is known of a claim (rule, interval, runs), and the command that decides it."""
+def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str, Any]) -> tuple[RenderableType, str]:
+    """Return all that is known of a claim (rule, interval, runs), and the command that decides it.
+
+    ``row`` is the claim's among :func:`rows` of all studies of its paper.
+    """
     alone = study.model_copy(update={"claims": [claim]})
     runs = runs_and_records(out_root)
-    ((row, found),) = _rows(out_root, name, alone, runs)
-    row |= cells.where(cells.of_studies({name: study}), name, claim.id)
-    when, estimate = views.RULES[written(row)], views.estimated(row)
+    ((_, found),) = _rows(out_root, name, alone, runs)
+    when, estimate = views.when(row), views.estimated(row)
     which = folder_of(name), row["preset"]
     folder = next((one.folder for one in runs if (one.study, one.preset) == which), out_root)
     run = f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
@@ -312,10 +334,13 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> tuple[Rendera
         ("source", claim.source),
         ("says", "; ".join(filter(None, [views.says(row), claim.because]))),
         ("rule", in_words(claim)),
+        ("check", claim.check and f"{name}:{claim.check}, without which the treatment was not delivered"),
+        ("control", claim.control and f"{name}:{claim.control}"),
         ("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else "")),
         ("scale", views.scale_of(row["scale"], study.paper)),
         ("estimate", f"{estimate} ({100 * claim.level:.4g} % interval)" if estimate else "none"),
         ("verdict", row["wording"] + (f" (rule: {when})" if when else "")),
+        ("chance", chance.of_claim(row)),
         ("why", row["why"]),
         ("run", run),
     ]

@@ -15,7 +15,6 @@ from moestat.report import text
 from moestat.report.grid import Table, table, tone
 from moestat.rounding import estimate, number
 from moestat.study.cells import SENSITIVITY
-from moestat.study.seal import Written
 from moestat.study.spec import has_paper
 
 if TYPE_CHECKING:  # slow imports, which what shows verdicts alone does without
@@ -33,8 +32,6 @@ OF_RATES = (
     *("wider_low", "wider_high", "complete", "replicates", "failed", "not_converged"),
 )
 """What a table has of rates that could be fitted, if there are any."""
-RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
-"""When a rule was written, in a column."""
 SIGNS = {"yes": "\N{CHECK MARK}", "no": "\N{MULTIPLICATION X}", "open": "?"}
 """A sign beside each verdict, so that colour is never the only one."""
 
@@ -159,15 +156,25 @@ def claims(
     groups: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Table:
-    """Show verdicts; claims on the slopes of lines that bend get a star."""
-    rows, told = [], list(notes)
+    """Show verdicts; claims on the slopes of lines that bend get a star.
+
+    Where some are of the sensitivity, a column says so, which no narrow table leaves out.
+    """
+    rows, told, judged = [], list(notes), list(judged)
+    apart = any(not row["cell"] for row in judged)
     for row in judged:
         star = "*" if row["claim"] in bent else ""
         shown = (str(row["claim"]), str(row["statement"]), says(row), _number(row["predicted"]), estimated(row) + star)
-        rows.append((*shown, str(row["wording"]), RULES[written(row)]))
+        cell = (row["cell"] or SENSITIVITY) if apart else ""
+        rows.append((*shown, str(row["wording"]), when(row), row.get("survives", ""), cell))
         told += [BENT] if star and BENT not in told else []
-    columns = ("claim", "statement", "says", "predicted", "ours, 95 % interval", "verdict", "rule")
+    columns = ("claim", "statement", "says", "predicted", "ours, 95 % interval", "verdict", "rule", "FDR", "cell")
     return table(columns, rows, title=title, groups=groups, notes=told)
+
+
+def when(row: Mapping[str, Any]) -> str:
+    """Return when the rule of a verdict was written; of no verdict an empty text."""
+    return written(row) if row["verdict"] in wording.VERDICTS else ""
 
 
 def estimated(row: Mapping[str, Any]) -> str:
@@ -178,7 +185,8 @@ def estimated(row: Mapping[str, Any]) -> str:
 
 def says(row: Mapping[str, Any]) -> str:
     """Return whose statement a claim is, and in which cell of its item it stands, or that it is of the sensitivity."""
-    return f"{row['origin']}, {row['cell'] or SENSITIVITY}"
+    where = f"{row['cell']} of {row['item']}" if row["cell"] else SENSITIVITY
+    return f"{row['origin']}, {where}"
 
 
 def scale_of(scale: str, paper: str) -> str:

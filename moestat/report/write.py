@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from moestat import files
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge_sealed, judged
 from moestat.claims.wording import Verdict, holds, rule, tally, written
+from moestat.errors import InputError
 from moestat.report import csv_text, figures, style, tables, views
 from moestat.report.grid import Shown, table
 from moestat.rounding import number
@@ -64,7 +66,7 @@ class Report:
     folder: Path
     tables: dict[str, pd.DataFrame]
     claims: pd.DataFrame
-    """As in claims.csv, and the ``cell`` in which each stands (:mod:`moestat.study.cells`)."""
+    """As in claims.csv, and the ``item`` and the ``cell`` in which each stands (:mod:`moestat.study.cells`)."""
     problems: list[str]
     """Figures that could not be drawn, and why."""
     runs: str
@@ -134,8 +136,10 @@ def write_outputs(
     evidence = Evidence(dataset, filled(study, dataset), preset)
     judgements, changes = judge_sealed(evidence, seal.read(folder))
     made = {name: getattr(tables, name)(evidence) for name in ALL}
-    places = cells.of_studies({str(provenance.get("study", "")): study})
-    stands = {v.claim: cells.where(places, str(provenance.get("study", "")), v.claim)["cell"] for v in judgements}
+    places, name = {}, str(provenance.get("study", ""))
+    with contextlib.suppress(InputError):  # a broken list of items is told where it is asked for
+        places = cells.of_studies({name: study})
+    stands = {claim.id: cells.where(places, name, claim.id) for claim in study.claims}
     claims = tables.claims(judgements)
     drawn = [_draw(evidence, figure, folder) for figure in evidence.study.figures if figures.shown(evidence, figure)]
     notes = [*lines(provenance.get("notes")), *changes]
@@ -150,7 +154,7 @@ def write_outputs(
     return Report(
         folder,
         made,
-        claims.assign(cell=claims["claim"].map(stands)),
+        claims.assign(**{key: [stands[id_][key] for id_ in claims["claim"]] for key in ("item", "cell")}),
         [f"Figure {figure.name} could not be drawn: {figure.problem}" for figure in drawn if figure.problem],
         f"{counts.replicates} runs: {counts}",
         bent=frozenset(verdict.claim for verdict in judgements if verdict.bend),
@@ -181,11 +185,11 @@ def page(
     evidence: Evidence,
     tables: Mapping[str, pd.DataFrame],
     verdicts: Sequence[Verdict],
-    stands: Mapping[str, str],
+    stands: Mapping[str, Mapping[str, str]],
     figures: Sequence[Drawn],
     provenance: Mapping[str, Any],
 ) -> str:
-    """Return the page of a study at a preset: ``tables`` by name, ``stands`` the cell of each claim, empty for none."""
+    """Return the page of a study at a preset; ``tables`` are its frames, ``stands`` has item and cell of each claim."""
     study, preset = evidence.study, evidence.preset
     shown = dict(views.frames({**tables, "summaries": tables["summaries"].head(MOST_ROWS)}))
     if len(tables["summaries"]) > MOST_ROWS:
@@ -193,7 +197,7 @@ def page(
         shown["summaries"] = replace(shown["summaries"], notes=[*shown["summaries"].notes, more])
     there = [arm for arm in study.arms if arm.name in evidence.ds["arm"].values]
     arms = [(arm.name, arm.label, ", ".join(f"{k} = {_text(v)}" for k, v in arm.settings.items())) for arm in there]
-    rows = sorted((v.row() | {"cell": stands[v.claim]} for v in verdicts), key=lambda row: not row["cell"])
+    rows = sorted((v.row() | dict(stands[v.claim]) for v in verdicts), key=lambda row: not row["cell"])
     claims, primary = {claim.id: claim for claim in study.claims}, [row for row in rows if row["cell"]]
     page = views.environment().get_template("report.html.j2")
     return page.render(
@@ -228,9 +232,9 @@ def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
 
 def _told(row: Mapping[str, Any], claim: Claim) -> str:
     """Return what is said below a claim: whose it is, what the paper has, the rule and when it was written."""
-    when = views.RULES[written(row)]
-    said = {"predicted": number(row["predicted"]), "rule": rule(claim) + (f" ({when})" if when else "")}
+    said = {"predicted": number(row["predicted"]), "rule": f"{rule(claim)} ({written(row)})"}
     parts = [row["source"], views.says(row), claim.because.rstrip(".")]
+    said |= {"manipulation check": claim.check, "control": claim.control}
     parts += [f"{name} {text}" for name, text in said.items() if text]
     return "; ".join(filter(None, parts))
 

@@ -6,7 +6,6 @@ a row of the study's own report, and counted nowhere else.
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 from collections.abc import Mapping
 from pathlib import Path
@@ -96,10 +95,7 @@ def of_studies(studies: Mapping[str, Study]) -> dict[str, Place]:
     found: dict[str, Place] = {}
     for paper in dict.fromkeys(study.paper for study in studies.values()):
         mine = {name: study for name, study in studies.items() if study.paper == paper}
-        made = None
-        with contextlib.suppress(InputError):  # a broken list is told by --paper
-            made = contents.read(paper)
-        found |= placed(made or contents.of_sources(paper, mine), claims_of(mine))
+        found |= placed(contents.read(paper) or contents.of_sources(paper, mine), claims_of(mine))
     return found
 
 

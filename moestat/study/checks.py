@@ -103,6 +103,7 @@ def _unknown(study: Study) -> Iterator[Fault]:
             named += [((table, i, key), getattr(rate, key), "arms") for key in ("arms", "predicted", "printed")]
     for i, claim in enumerate(study.claims):
         named += [(("claims", i, key), [arm], "arms") for key in ("arm", "versus") if (arm := getattr(claim, key))]
+        named += [(("claims", i, key), [id_], "claims") for key in ("check", "control") if (id_ := getattr(claim, key))]
     named += [(("findings", i, "when"), finding.when, "claims") for i, finding in enumerate(study.findings)]
     for i, figure in enumerate(study.figures):
         named += [(("figures", i, "panels", j, "arms"), panel.arms, "arms") for j, panel in enumerate(figure.panels)]
@@ -178,6 +179,8 @@ def _faults_of_claim(study: Study, claim: Claim) -> Iterator[tuple[str, str]]:
         same = f"so that {claim.variable} of the arm {claim.arm!r} is compared with itself"
         allowed = "allowed are another versus, versus_at or versus_variable"
         yield key, f"is {show(getattr(claim, key))}, {same}; {allowed}"
+    if claim.check and any(other.check for other in study.claims if other.id == claim.check):
+        yield "check", f"is {claim.check!r}, which has a check of its own; allowed are claims without one"
     able = presets.able(study, claim)
     if not able:
         yield from _nowhere(study, claim)

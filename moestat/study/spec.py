@@ -148,6 +148,10 @@ class Claim(Strict):
         "told", description="what a bend of the line is to the verdict on its slope: told with it, or an obstacle"
     )
     presets: Patterns = Field(["*"], description="presets in which the claim is judged")
+    check: str = Field(
+        "", description="the claim of the study that its treatment was delivered, without which it fails"
+    )
+    control: str = Field("", description="the claim of the study that is its control; told with it")
 
     @model_validator(mode="before")
     @classmethod

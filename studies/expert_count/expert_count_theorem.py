@@ -7,7 +7,8 @@ judged by what happens from d = 50 to d = 200; the preset same-n holds the sampl
 from sigma_0 = 0.1 downwards are below that range; those of `long` have M = 16 and four constants in eta_r.
 
 An expert's best cluster is the one on which it errs least after the training; where several are equal its load
-decides. A test error that falls with d says nothing of routing: one expert without a router has the same.
+decides. A test error that falls with d says nothing of routing, and an error of experts that does says nothing of M:
+one expert without a router has the same.
 Training and test accuracy, errors of experts on a cluster and the share of samples at an expert whose best cluster is
 theirs should come to 1, 1, 0 and 1.
 """
@@ -147,11 +148,12 @@ STATEMENTS = [
 ]  # fmt: skip
 PRESETS = {1: ["settled"]}
 NEUTRAL = {
-    2: dict(
+    k: dict(
         bearing="neutral",
         hindsight="That it is neutral to the theorem was settled after the run: one expert without a router, which "
-        "has nothing to choose, passes the same rule.",
+        f"has nothing to choose, {has}.",
     )
+    for k, has in [(2, "passes the same rule"), (3, "gets better on its cluster, too (expert_small_start:inside-one)")]
 }
 INSIDE = "Inside the theorem's range of sigma_0, with M = 8"
 SETTINGS = {

@@ -17,7 +17,6 @@ from moestat import Study
 from moestat.study.rules import function, mean
 from studies.mixture_of_transformers.parts.shared import THEORY
 
-RULES = "studies.mixture_of_transformers.parts.rules"
 FOUR = ["stated", "stated-small", "proof", "proof-small"]
 
 study = Study(
@@ -83,18 +82,6 @@ for suffix, arm, t1, source in [
         group="proposition 1: equal shares among the experts of a class",
         presets=["shares"],
     )
-    study.claim(
-        f"weights{suffix}",
-        "After the stages I and II reached here and stage III an expert's <W, v_n> is at least 1 for its class "
-        f"(Definition 2) and at most sigma_0 = 0.3 for every other (K = 224, {t1}).",
-        function(
-            f"{RULES}:weights", "after_on_labels", arm, at=dict(stage="III"), options=dict(own=1.0, other=0.3)
-        ).at_most(1.0, predicted="<= 1"),
-        source="MT Theorem 1, eq. (11)",
-        because="Omega(1) and O(sigma_0) are read with the constant 1",
-        group="equation 11: Omega(1) for the own class and O(sigma_0) otherwise",
-        presets=["quick"],
-    )
 study.claim(
     "covered",
     "Every class has an expert after stage I with probability at least 0.9 (N = 8, M = 64, T1 as stated).",
@@ -106,44 +93,9 @@ study.claim(
     group="proposition 1: every class has an expert",
     presets=["paper"],
 )
-study.claim(
-    "centre-relative",
-    "After stage I |<W, c_n>| is at most a quarter of an expert's <W, v_n> for its class (N = 8, sigma_0 = 0.3, "
-    "K = 224, T1 as stated).",
-    function(f"{RULES}:beside_own", "after_centre_signal", "stated", at=dict(stage="I")).at_most(
-        -1.386, predicted="< 0"
-    ),
-    source="MT Section 5.1 (after Prop. 1), Lemma 13",
-    because="the weight aligns significantly more with v_n than with any other signal, e.g. c_n; four times is ours",
-    group="proposition 1: the weights turn away from the class signal",
-    presets=["quick"],
-)
-
-# --- ours: eq. (11)'s two halves, of which the first says nothing: an expert has 5.09 after stage I already ---
-for id_, statement, of, why in [
-    ("own-weights", "<W, v_n> for its class (Definition 2) is at least 1", "own", "its own class, met after stage I"),
-    (
-        "weights-other",
-        "largest <W, v> of a class that is not its own (Definition 2) is at most sigma_0 = 0.3",
-        *("other", "the other classes, the half that fails"),
-    ),
-]:
-    rule = function(f"{RULES}:own_class", "after_on_labels", "stated", at=dict(stage="III"), options=dict(of=of))
-    study.ours(
-        id_,
-        f"After stage III an expert's {statement} (K = 224, sigma_0 = 0.3, T1 as stated).",
-        rule.at_least(1.0, predicted="Omega(1)") if of == "own" else rule.at_most(0.3, predicted="O(sigma_0)"),
-        source=f"ours: control of weights (MT Theorem 1, eq. (11)), {why}",
-        presets=["quick"],
-    )
-
 study.finding(
     {"pure": "not supported", "pure-proof": "not supported"},
     "Routing is not class-pure in the regime that Proposition 1 assumes, at neither reading of T1: it is at chance.",
-)
-study.finding(
-    {"weights": "not supported", "weights-other": "not supported"},
-    "Eq. (11) fails beside the own class, after the stage I reached here: other projections are above sigma_0.",
 )
 
 study.figure(

@@ -90,22 +90,6 @@ for id_, start, arm, d, presets in [
         mean("test_last_slope", arm, at=dict(dimension=d)).at_most(-0.5, predicted="no floor"),
         dict(THEOREM_1, because=BELOW_EVERY_EPS, presets=presets),
     )
-study.claim(
-    "test",
-    "From the ideal end state of Props. 1 and 2 (W = v_n), at sigma_xi = 2, L = 10, d = 320 and after stage III "
-    "the test loss of the MoT is at most 0.01.",
-    mean("after_test_loss", "mot", at=dict(stage="III", dimension=320)).at_most(0.01, predicted="0"),
-    dict(THEOREM_1, because=f"{BELOW_EVERY_EPS}: below 0.01 as well", presets=["paper"]),
-)
-study.claim(
-    "floor-flat",
-    "From W = v_n and class-pure routing the test loss without attention stays above 0.1 at sigma_xi = 2, L = "
-    "10, d = 320.",
-    mean("after_test_loss", "flat", at=dict(stage="III", dimension=320)).at_least(0.1, predicted=">= Theta(1)"),
-    dict(source="MT Lemma 1", group="lemma 1: floor without attention", presets=["paper"]),
-    because="1 - L sigma_xi = -19, so the bound eps^(1 - L sigma_xi) stays above a constant, for which 0.1 is taken",
-)
-
 study.figure(
     kind="lines",
     title="Stage III with much noise, by the dimension",

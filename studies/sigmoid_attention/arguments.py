@@ -26,6 +26,10 @@ POLYNOMIALS = Premise(
     "identifiability condition",
     where="section 4.2, examples",
 )
+PARTIAL_POLYNOMIALS = Premise(
+    words="polynomial experts of the form (alpha'x + beta)^p, p in N, also satisfy the weak identifiability condition",
+    where="C.1.3, examples",
+)
 SPARSE = Premise(
     words="under the sparse regime, all the over-specified gating parameters are zero, that is, (A*_i, b*_i) = (0, 0)",
     where="section 4.1",
@@ -44,6 +48,7 @@ arguments = [
     Argument(
         id="definition-1-void",
         item="Definition 1",
+        cell="example",
         says="No expert is strongly identifiable: with the fully quadratic score the gate's own derivatives are "
         "proportional at (A, b) = 0.",
         verdict="disproved",
@@ -69,6 +74,7 @@ arguments = [
         Argument(
             id=f"definition-{k}-to-the-letter",
             item=f"Definition {k}",
+            cell="example",
             says=f"To the letter no expert meets Definition {k}: two atoms with one expert and opposite gates have the "
             "same derivative in A.",
             verdict="disproved",
@@ -100,7 +106,8 @@ arguments = [
         id="theorem-1-any-expert",
         item="Theorem 1",
         says="The bound ||f_G - f*|| >= C L1 fails for every expert while the score has b: along two atoms of opposite "
-        "b, f moves by t^4, at the sparse truth of App. E.1 by t^5, and L1 by t^2.",
+        "b, f moves by t^4, at the sparse truth of App. E.1 by t^5, and L1 by t^2; so no fourth power of b in L1 mends "
+        "it.",
         verdict="disproved",
         premises=[
             Premise(
@@ -135,7 +142,7 @@ arguments = [
         id="theorem-2-constant",
         item="Theorem 2",
         says="The bound holds, and more: two truths of different L2r have the same function, so that the minimax risk "
-        "does not fall with n at all.",
+        "does not fall with n at all. It does so for ReLU experts, too, and sets no experts apart.",
         verdict="proved",
         premises=[
             Premise(
@@ -151,12 +158,14 @@ arguments = [
         derivation=[
             "Let G have an atom of constant gate, weight w and expert eta, and G' the weight w' and k eta, with w' k^p "
             "= w, k > 1 near 1.",
-            "f_G = f_G', so the data have one law, and no estimator can be near both.",
+            "f_G = f_G' (ReLU: with p = 1), so the data have one law, and no estimator can be near both.",
             "Hence sup E[L2r(G_n, .)] >= min over H of (L2r(H, G) + L2r(H, G')) / 2, a constant.",
             "It is positive: by compactness a minimiser H with sum 0 would have in the cell of that atom all weight at "
             "eta, w in total, for G, and at k eta, w' in total, for G'; but eta != k eta, and k eta is no other "
             "expert of G.",
             "With N* = 1 it is at least |w - w'| / 2, for the weights of H cannot sum to both.",
+            "Remark (i) follows in the same sense: no power of n bounds the largest error of over-specified "
+            "parameters.",
         ],
         reading="One in which an empty cell costs nothing, not even the weight w* of its atom, and N* > 1: then the "
         "minimum must be taken over measures that reach every cell.",
@@ -170,8 +179,8 @@ arguments = [
     Argument(
         id="theorem-3-shares",
         item="Theorem 3",
-        says="The bound fails for linear and ReLU experts, and for every expert with an outer factor: the gates of two "
-        "shares of one expert move apart by t while f moves by t^2.",
+        says="The bound fails for polynomials and ReLU experts, and for every expert with an outer factor: the gates "
+        "of two shares of one expert move apart by t while f moves by t^2.",
         verdict="disproved",
         premises=[
             Premise(
@@ -182,8 +191,8 @@ arguments = [
             POLYNOMIALS,
         ],
         derivation=[
-            "If E(x, k eta) = k E(x, eta), a true atom is also two of one gate, with k eta and (1 - k) eta: a best "
-            "measure with N* + 1 atoms, and f_Gbar = f*.",
+            "If E(x, k^(1/p) eta) = k E(x, eta), a true atom is also two of one gate, with the shares k and 1 - k of "
+            "E: a best measure with N* + 1 atoms, and f_Gbar = f*.",
             "Move their scores to s + t r / k and s - t r / (1 - k): f moves by E (k sigma(s + t r / k) + (1 - k) "
             "sigma(s - t r / (1 - k)) - sigma(s)).",
             "Terms of order t cancel: f moves by O(t^2), and L3 to this best measure is t |r| (1/k + 1/(1 - k)).",
@@ -196,24 +205,29 @@ arguments = [
         check=f"{IDENTITIES}:moved_shares",
         shows={"order of f, with b": order(2), "order of f, without b": order(2), "order of L3": order(1)},
     ),
-    Argument(
-        id="theorem-3-vanishing",
-        item="Theorem 3",
-        says="For polynomials of degree p >= 2 the bound fails along a superfluous atom that vanishes: f moves by t^p, "
-        "L3 by t.",
-        verdict="disproved",
-        premises=[POLYNOMIALS],
-        derivation=[
-            "An atom with eta = 0 adds nothing, whatever its gate: with the true atoms it is a best measure.",
-            "With eta = t v in its place f moves by sigma(s) (t v'(x, 1))^p, and L3 to the nearest null atom is t |v|.",
-        ],
-        reading="One in which the expert of every atom is kept from 0 by the parameter space.",
-        check=f"{IDENTITIES}:vanishing",
-        shows={"order of f, p = 2": order(2), "order of f, p = 3": order(3), "order of L3": order(1)},
+    *(
+        Argument(
+            id=f"theorem-{k}-vanishing",
+            item=f"Theorem {k}",
+            says="For polynomials of degree p >= 2 the bound fails along a superfluous atom that vanishes: f moves by "
+            f"t^p, L{k} by t. For p = 1 both move by t, and this path says nothing.",
+            verdict="disproved",
+            premises=[premise],
+            derivation=[
+                "An atom with eta = 0 adds nothing, whatever its gate: with the true atoms it is a best measure.",
+                f"With eta = t v in its place f moves by sigma(s) (t v'(x, 1))^p, and L{k} to the nearest null atom is "
+                "t |v|.",
+            ],
+            reading="One in which the expert of every atom is kept from 0 by the parameter space.",
+            check=f"{IDENTITIES}:vanishing",
+            shows={f"order of f, p = {p}": order(p) for p in (1, 2, 3)} | {"order of the loss": order(1)},
+        )
+        for k, premise in [(3, POLYNOMIALS), (5, PARTIAL_POLYNOMIALS)]
     ),
     Argument(
         id="theorem-4-trade",
         item="Theorem 4",
+        cell="example",
         says="For polynomials and ReLU experts, and for every network with the outer factor lambda that the paper "
         "prints, the bound fails: at a constant gate weight trades for size, f stands still and L4 does not. GELU "
         "experts without lambda are not concerned.",
@@ -237,18 +251,42 @@ arguments = [
         shows={"difference of f": ZERO, "L4": (0.005, 100.0)},
     ),
     Argument(
-        id="theorem-5-shares",
-        item="Theorem 5",
-        says="The bound fails without b, too, for linear and ReLU experts: the gates of two shares move apart by t "
-        "while f moves by t^2.",
-        verdict="disproved",
+        id="theorem-4-cells",
+        item="Theorem 4",
+        cell="proof",
+        says="What its proof needs of the atoms of one cell holds, though not for the reason given: their functions "
+        "are proportional at A = 0, not independent, but the form of second order in their A is at least 1 - w* of a "
+        "sum of squares, so that they cannot cancel each other.",
+        verdict="proved",
         premises=[
             Premise(
-                words="polynomial experts of the form (alpha'x + beta)^p, p in N, also satisfy the weak "
-                "identifiability condition",
-                where="C.1.3, examples",
+                words="the expert function E(., eta) is strongly identifiable, then the above equation implies that "
+                "[every coefficient is] 0",
+                where="App. C.2.2, step 3",
             ),
+            SPARSE,
         ],
+        derivation=[
+            "Atoms of the weights g_i, sum w* < 1, and scores a_i = x'A_i x move f by E (sum sigma'_i a_i + sum "
+            "sigma''_i a_i^2 / 2) up to third order. Let the first sum be 0, and y_i = sigma'_i a_i.",
+            "sum sigma''_i a_i^2 - (1 - w*) sum sigma'_i a_i^2 = sum y_i^2 / chi(g_i), chi(g) = g (1 - g) / (w* - 2 "
+            "g).",
+            "At most one g_m is above w*/2; if none is, every term is positive. Else, by Cauchy and sum y_i = 0, it is "
+            "enough that the other chi(g_i) add up to at most -chi(g_m).",
+            "chi is convex on [0, w*/2) with chi(0) = 0: their sum is at most chi(h), h = w* - g_m < g_m.",
+            "chi(h) = h (1 - h) / (2 g_m - w*) <= g_m (1 - g_m) / (2 g_m - w*) = -chi(g_m), because h + g_m < 1.",
+        ],
+        reading="One with b in the score, where the proof of Theorem 1 fails.",
+        check=f"{IDENTITIES}:curvature",
+        shows={"least form over 1 - w*": (1.0 - 1e-9, 100.0), "at two equal halves": (1.0 - 1e-9, 1.0 + 1e-9)},
+    ),
+    Argument(
+        id="theorem-5-shares",
+        item="Theorem 5",
+        says="The bound fails without b, too, for polynomials and ReLU experts: the gates of two shares move apart by "
+        "t while f moves by t^2.",
+        verdict="disproved",
+        premises=[PARTIAL_POLYNOMIALS],
         derivation=["As for Theorem 3, with b = 0 in every score: the argument nowhere uses b."],
         reading="One in which best measures have no two atoms of one expert.",
         check=f"{IDENTITIES}:moved_shares",
@@ -279,21 +317,88 @@ arguments = [
         )
         for k, full, other in [(2, "(A, b, c)", "(A', b', c')"), (4, "(A, c)", "(A', c')")]
     ),
+    *(
+        Argument(
+            id=f"proposition-{k}-split",
+            item=f"Proposition {k}",
+            says="It fails for the paper's own networks and for linear experts: one atom is two shares of it.",
+            verdict="disproved",
+            premises=[NETWORKS],
+            derivation=[
+                "max(0, k h) + max(0, (1 - k) h) = max(0, h) for 0 < k < 1, k h + (1 - k) h = h, and k lambda + (1 - "
+                "k) lambda = lambda for any phi.",
+                f"So the atom ({gate}, eta) and the two ({gate}, k eta), ({gate}, (1 - k) eta) have one function.",
+            ],
+            reading="One in which no two experts are proportional, which the words 'E is identifiable' of the proof "
+            "may mean.",
+            check=f"{IDENTITIES}:split",
+            shows={"difference of f": ZERO, "distance of eta": APART},
+        )
+        for k, gate in [(2, "A, b, c"), (4, "A, c")]
+    ),
     Argument(
-        id="proposition-2-split",
-        item="Proposition 2",
-        says="It fails for the paper's own networks: one atom is two shares of it.",
+        id="figure-1-floor",
+        item="Figure 1",
+        says="The slopes of the softmax curves are no rates: in the readings that give them the loss does not fall to "
+        "0 with n. With the ninth atom a copy it tends to what ten steps make of a mass that is counted twice; with "
+        "one split off L3 to the truth itself tends to 2 log 2.",
         verdict="disproved",
-        premises=[NETWORKS],
-        derivation=[
-            "max(0, k h) + max(0, (1 - k) h) = max(0, h) for 0 < k < 1, and k lambda + (1 - k) lambda = lambda for any "
-            "phi.",
-            "So the atom (A, b, c, eta) and the two (A, b, c, k eta), (A, b, c, (1 - k) eta) have one function.",
+        premises=[
+            Premise(
+                words="the softmax quadratic gating MoE converges at the rate of order O(n^(-0.24))",
+                where="section 5.1",
+            ),
+            Premise(
+                words="the gating and expert parameters are initialized near their ground-truth values ... gradient "
+                "descent for 10 epochs with a fixed learning rate of 0.1",
+                where="App. E.1.2",
+            ),
         ],
-        reading="One in which no two experts are proportional, which the words 'E is identifiable' of the proof may "
-        "mean.",
-        check=f"{IDENTITIES}:split",
-        shows={"difference of f": ZERO, "distance of eta": APART},
+        derivation=[
+            "A copy doubles e^c of its atom: f is not f* at the start, and the gradient of the mean square has a limit "
+            "there, as n grows, that is not 0.",
+            "Ten full-batch steps are a continuous map of the start, which tends to that of the population, uniformly "
+            "near the start: gradients are means of independent terms of bounded variance.",
+            "As the start tends to the copy, the end tends to the image of the copy, a point that does not depend on "
+            "n.",
+            "L3 to the best measures is continuous, and there it is 0 only where f = f*, which ten such steps do not "
+            "reach.",
+            "So log L3 tends to a constant. Where the radius is above this floor, L3 falls like the radius; where "
+            "below, not at all.",
+            "Of an atom that is split the two halves have the intercept c - log 2: L3 to the truth, as it is written "
+            "in (12), is 2 log 2 where f = f*.",
+        ],
+        reading="One in which L3 is taken to the best measures and the ninth atom has a share of the mass of another "
+        "one, or steps that go on until they have converged: the slope is then that of the radius, or of least "
+        "squares.",
+        check=f"{IDENTITIES}:ten_steps",
+        shows={
+            "error of f after ten steps": (0.01, 1.0),
+            "order of the end in the radius": order(1),
+            "L3 of a split atom less 2 log 2": ZERO,
+        },
+    ),
+    Argument(
+        id="bias-of-the-scores",
+        item="Equation 85",
+        says="The bias -log n mitigates large initial norms: where scores are 0, the n weights of a row sum to n / (n "
+        "+ 1) with it and to n / 2 without; those of the softmax to 1.",
+        verdict="proved",
+        premises=[
+            Premise(
+                words="The bias is set as b = -log(n), where n is the sequence length, to mitigate large initial "
+                "attention norms",
+                where="App. E.2",
+            ),
+        ],
+        derivation=[
+            "sigma(-log n) = 1 / (1 + n), and sigma(0) = 1/2.",
+            "A row of equal weights is their sum times the mean of the values: its norm goes with the sum.",
+        ],
+        reading="One in which initial scores are far from 0, as without the normalisation of queries and keys (Table "
+        "3).",
+        check=f"{IDENTITIES}:row_sums",
+        shows={"sum with the bias": (0.99, 1.0), "sum without, over n": (0.5, 0.5 + 1e-12)},
     ),
     Argument(
         id="lemma-2-repaired",
@@ -320,6 +425,7 @@ arguments = [
     Argument(
         id="printed-sequence",
         item="Appendix B.3",
+        cell="proof",
         says="The printed sequence does what Lemma 2 needs for p = 1, where f stands still; for p >= 2 and r >= 2 it "
         "does not, since f moves by t^2, t = 1/m, and L2r by t^r.",
         verdict="disproved",
@@ -335,6 +441,8 @@ arguments = [
             "L2r = 2 t^r, and a term of the weights; so the ratio goes like t^(2-r), which does not tend to 0 for r >= "
             "2.",
             "A change of the weights of order t^(r+1) leaves this term, for r >= 2.",
+            "Le Cam's bound takes t^2 = n^(-1/2), the least at which the functions can be told apart, and is of order "
+            "n^(-r/4): for r > 2 it falls faster than n^(-1/2).",
         ],
         reading="One that lets the weights differ by just the term of order t^2, whose order cannot be read in our "
         "copy; L2r would then have that order, too.",
@@ -349,6 +457,7 @@ arguments = [
     Argument(
         id="printed-brackets",
         item="Appendix B.1",
+        cell="proof",
         says="The printed brackets do not hold negative functions and are not narrow: two signs are wrong; with "
         "max{zeta - tau, -M} and min{zeta + tau, M} both statements hold, and (14) follows.",
         verdict="disproved",
@@ -373,5 +482,25 @@ arguments = [
             "distance outside, mended": (-1.0, 1e-12),
             "largest width over 2 tau, mended": (0.0, 1.0 + 1e-12),
         },
+    ),
+    Argument(
+        id="inequality-14",
+        item="Appendix B.1",
+        says="Inequality (14) holds: the bracketing entropy of the model is at most a constant times log(1 / eps).",
+        verdict="proved",
+        premises=[
+            Premise(words="H_B(eps, F_N, ||.||) <~ log(1 / eps), for eps in (0, 1/2]", where="App. B.1, (14)"),
+            Premise(words="Both A and Omega are compact sets.", where="App. B.1, step 4"),
+        ],
+        derivation=[
+            "On a box of parameters and a bounded set of x, f is Lipschitz in its P parameters, with a constant K in "
+            "the supremum norm: sigma' <= 1/4, |phi'| bounded, all monomials bounded.",
+            "A grid of spacing 2 tau / (K P) has a centre within tau of every function, and (B K P / tau)^P points.",
+            "The mended brackets (printed-brackets) have the width 2 tau = eps: their log number is P log(2 B K P / "
+            "eps).",
+        ],
+        reading="One with parameters or x without bound.",
+        check=f"{IDENTITIES}:cover",
+        shows={"largest distance to a centre over tau": (0.0, 1.0), "log number per P log(1/eps)": (0.99, 1.01)},
     ),
 ]

@@ -69,6 +69,30 @@ def fixed(**options):
     return {"kind": "function", "function": f"{__name__}:constant", "options": options}
 
 
+@pytest.mark.parametrize("outcome", [{"at_most": 1}, {"at_least": 1}])  # either would be decided
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        ({"low": 0.2, "high": 0.4}, "not supported"),
+        ({"low": -0.2, "high": 0.2}, "inconclusive"),
+        ({"low": 0.2, "high": 0.4, "presets": ["other"]}, "not judged at this preset"),
+        ({"low": -0.4, "high": -0.2}, ""),
+    ],
+)
+def test_an_effect_whose_treatment_was_not_delivered_is_inconclusive_whatever_came_out(outcome, check, told):
+    low, high = check["low"], check["high"]
+    delivered = fixed(value=(low + high) / 2, low=low, high=high) | {"at_most": 0}
+    delivered |= {"presets": check.get("presets", ["*"])}
+    asked = study(delivered, fixed(value=0.5, low=0.4, high=0.6) | outcome | {"check": "c0", "control": "c0"})
+    effect = verdicts.judge(dataset(), asked, "quick")[-1]
+    if not told:
+        assert effect.verdict in ("supported", "not supported")
+        return
+    assert (effect.verdict, effect.wording) == ("inconclusive", "inconclusive: not delivered")
+    assert effect.reason == "not delivered" and f"its check c0 is {told}." in effect.why
+    assert effect.estimate == 0.5 and wording.tally([effect.row()]) == {"inconclusive": 1}
+
+
 # --- the number and the region ---------------------------------------------------------------------------------------
 
 

@@ -31,7 +31,10 @@ def test_an_item_stands_as_the_first_of_its_cells_that_is_not_empty():
     ]
     theorem, figure, table = items.parts(PAPER, rows)
     assert theorem.stands == "not shown"
-    assert theorem.told == ["experiment: 1 not shown at reduced scale, 1 not run", "proof: holds; 1 supported"]
+    assert theorem.told == [
+        "experiment: 1 not shown at reduced scale, 1 not run (1 sealed)",
+        "proof: holds; 1 supported (1 sealed)",
+    ]
     assert [r["claim"] for r in theorem.rows] == ["b", "c", "a"]
     assert (figure.stands, figure.told) == ("not checked", ["no primary claim"])
     assert table.told == ["Nothing is stated."]
@@ -79,6 +82,21 @@ def test_an_argument_decides_its_cell_whatever_runs_say():
 def test_how_a_cell_stands(found, word):
     rows = [{"verdict": verdict, "scale": scale} for verdict, scale in found]
     assert standing(rows) == standing(rows[::-1]) == word
+
+
+def test_the_ledger_and_a_paper_fit_on_one_screen_and_say_how_to_see_more(capsys):
+    assert cli.main(["--claims"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40 and "--claims --all" in lines[-1] and "--paper PAPER" in lines[-1]
+    text = "\n".join(lines)
+    for folder in (path.parent for path in Path("studies").glob("*/items.py")):
+        assert f"\n{folder.name.replace('_', '-')}, " in text
+    rules = [line for line in lines if " sealed, " in line]
+    assert len(rules) >= 6 and all("edited" in line and "added" in line and " survive" in line for line in rules)
+    assert cli.main(["--paper", "SA"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines[:-1])) <= 80
+    assert any(line.startswith("Theorem 1 ") and "disproved" in line for line in lines)
 
 
 def test_the_items_of_papers_in_the_terminal_and_as_a_page(tmp_path, capsys):

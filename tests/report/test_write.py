@@ -132,9 +132,16 @@ def test_claims_of_the_sensitivity_are_marked_and_not_counted(monkeypatch, tmp_p
     monkeypatch.setattr(cells, "of_studies", lambda studies: {"example:faster": cells.Place("Figure 1", "experiment")})
     report = write_outputs(*example(), "quick", tmp_path, provenance=PROVENANCE)
     assert "Claims: 1 not shown at reduced scale; rules: 1 sealed, 0 edited, 0 added; sens" in str(report.summary)
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(report.answer())
+    shown = [line.split() for line in console.export_text().splitlines()]
+    assert [line[-1] for line in shown if line and line[0] in ("faster", "slope", "absent")][:3] == [
+        "experiment",
+        *("sensitivity", "sensitivity"),
+    ]
     page = (tmp_path / "report.html").read_text()
     assert page.index('id="claim-faster"') < page.index('id="claim-slope"'), "what is primary comes first"
-    assert page.count("stated, sensitivity") == 2 and "stated, experiment" in page
+    assert page.count("stated, sensitivity") == 2 and "stated, experiment of Figure 1" in page
     assert "Not counted here: 2 claims of the sensitivity" in page
 
 
@@ -167,12 +174,12 @@ def test_the_ledger_prefers_the_paper_and_knows_changed_claims(written, tmp_path
         (tmp_path / "example" / preset).mkdir(parents=True)
         kept = [row.replace("reduced", "paper") for row in rows[:2]] if preset == "paper" else rows
         (tmp_path / "example" / preset / "claims.csv").write_text("\n".join(kept))
-    table = ledger.ledger(tmp_path, {"example": study})
+    table = ledger.frame(ledger.rows(tmp_path, {"example": study}))
     assert list(table["preset"]) == ["paper", "quick", "quick"]
     content = study.model_dump()
     content["claims"][0]["statement"] = "Something else."
     content["presets"]["paper"] = {"replicates": 3}
-    changed = ledger.ledger(tmp_path, {"example": type(study).model_validate(content)})
+    changed = ledger.frame(ledger.rows(tmp_path, {"example": type(study).model_validate(content)}))
     assert list(changed["verdict"]) == ["not run", "not supported", "inconclusive"]
     assert "has been changed" in changed["why"][0]
     assert changed["command"][0] == "python -m moestat.study example --preset paper"
@@ -205,7 +212,7 @@ def test_which_run_counts(written, tmp_path, quick, middle, paper, counts):
             path.parent.mkdir(parents=True)
             scale = {"scale": "paper"} if preset == "paper" else {}
             pd.DataFrame([row | scale | changes for row in rows]).to_csv(path, index=False)
-    found = ledger.ledger(tmp_path, {"example": study}).set_index("claim").loc[study.claims[0].id]
+    found = ledger.frame(ledger.rows(tmp_path, {"example": study})).set_index("claim").loc[study.claims[0].id]
     assert found["preset"] == counts
     assert (found["verdict"] == "inconclusive") == (counts == "paper")
 
@@ -216,5 +223,5 @@ def test_a_broken_file_counts_as_no_run(tmp_path, content, study):
     folder.mkdir(parents=True)
     (folder / "claims.csv").write_text(content)
     (folder / "manifest.json").write_text("{")
-    assert set(ledger.ledger(tmp_path, {"example": study})["verdict"]) == {"not run"}
-    assert set(ledger.ledger(tmp_path / "nowhere", {"example": study})["verdict"]) == {"not run"}
+    assert set(ledger.frame(ledger.rows(tmp_path, {"example": study}))["verdict"]) == {"not run"}
+    assert set(ledger.frame(ledger.rows(tmp_path / "nowhere", {"example": study}))["verdict"]) == {"not run"}

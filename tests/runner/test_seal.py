@@ -35,6 +35,8 @@ def compared(sealed, now):
     ("claim", "more", "word"),
     [
         ({"statement": "another", "predicted": -0.5, "hindsight": "Late.", "bearing": "against"}, {}, "sealed"),
+        ({"control": "d"}, {}, "sealed"),
+        ({"check": "d"}, {}, "edited"),
         ({"at_most": 1.0}, {}, "edited"),
         ({"variable": "L3"}, {}, "edited"),
         ({"window": [10, 100]}, {}, "edited"),

@@ -10,6 +10,7 @@ from moestat.study import presets, seal
 from moestat.study.rules import difference, function, mean, slope
 
 HERE = dict(at=dict(n=1000))
+ABOVE = mean("L3", "relu", at=dict(n=1000)).at_least(0)
 
 
 def checked(rule=None, *, grid=None, settings=None, quick=None, more=(), **rate):
@@ -66,6 +67,9 @@ def window(low, high, **more):
             difference("L3", "relu", **HERE, versus="relu").at_most(0),
             "versus is 'relu', so that L3 of the arm 'relu' is compared with itself; allowed are another versus,",
         ),
+        (ABOVE | {"check": "d"}, "check names 'd', which is no claim of the study; they are c"),
+        (ABOVE | {"control": "d"}, "control names 'd', which is no claim of the study; they are c"),
+        (ABOVE | {"check": "c"}, "check is 'c', which has a check of its own; allowed are claims without one"),
         (slope("L3", "rellu").at_most(0), "arm names 'rellu', which is no arm of the study; did you mean 'relu'?"),
     ],
 )

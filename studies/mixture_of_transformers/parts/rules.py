@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat import rates, streams
+from moestat import rates
 from moestat.claims import rules
 from moestat.claims.orders import beside
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Estimate
-from moestat.rates.estimate import replicate_slopes
 from moestat.study.spec import Claim
 
 
@@ -70,37 +69,6 @@ def adds(ds: xr.Dataset, claim: Claim, *, since: str) -> Estimate:
         )
         gain = after - before
     return _mean(gain, claim, f", paired; it was {float(before[np.isfinite(gain)].mean()):.4g} at stage {since}")
-
-
-def median_slope(ds: xr.Dataset, claim: Claim, *, over: str, points: Mapping[str, float]) -> Estimate:
-    """Estimate the exponent of the median of a waiting time along ``over``, where ``points`` says of arms they stand.
-
-    Times that are not reached (NaN) count as longer than all others; a point whose median is one of them is left out of
-    a slope. The interval is a percentile bootstrap over replicates.
-    """
-    rows = np.stack([_rows(ds, claim, arm=arm) for arm in points])
-    times, axis = np.where(np.isfinite(rows), np.maximum(rows, 1.0), np.inf), np.array(list(points.values()))
-
-    def slope(times: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        with np.errstate(invalid="ignore"):
-            medians = np.median(times, axis=1)
-        used = np.isfinite(medians)
-        found = replicate_slopes(np.log(axis[used]), np.log(medians[used])[:, None])[0] if used.sum() > 1 else np.nan
-        return float(found), used, medians
-
-    value, used, medians = slope(times)
-    if used.sum() < 3:
-        raise NoAnswerError(f"Only {used.sum()} of {used.size} medians of {claim.variable} are not censored.")
-    rng = streams.generator(0, streams.key(use="median_slope"), 0, "bootstrap")
-    count = times.shape[1]
-    draws = np.array([slope(times[:, rng.integers(count, size=count)])[0] for _ in range(2000)])
-    low, high = np.nanquantile(draws, ((1 - claim.level) / 2, (1 + claim.level) / 2))
-    told = ", ".join(
-        f"{at}: {median:.4g}" if np.isfinite(median) else f"{at}: not reached by half"
-        for at, median in zip(axis, medians, strict=True)
-    )
-    note = f"medians by {over} {told}; {int(np.sum(~np.isfinite(times)))} of {times.size} times are censored"
-    return Estimate(value, float(low), float(high), note, counts_failures=True, replicates=count)
 
 
 def _by_halves(
@@ -235,11 +203,6 @@ def weights_order(ds: xr.Dataset, claim: Claim, *, own: float, target: float) ->
         with np.errstate(invalid="ignore", divide="ignore"):
             logs.append(np.log(second))
     return beside(logs[0] - logs[1], claim, target, "The mean log ratio of the projections on other classes")
-
-
-def own_class(ds: xr.Dataset, claim: Claim, *, of: str) -> Estimate:
-    """Estimate <W, v_n> for an expert's class (Definition 2), ``of="own"``, or the largest for another, "other"."""
-    return _mean(_two_largest(ds, claim)[of == "other"], claim)
 
 
 def beside_own(ds: xr.Dataset, claim: Claim) -> Estimate:

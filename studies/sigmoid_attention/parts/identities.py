@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from studies.sigmoid_attention.parts.constant_gate import flat_share, pair_scores
+from studies.sigmoid_attention.parts.constant_gate import flat_share, pair_scores, smallest_curvature
 
 D, POINTS, DRAWS, STEP = 3, 200, 20, 1e-30
 T = 2.0 ** -np.arange(3, 8)
@@ -149,14 +149,14 @@ def trade() -> dict[str, float]:
 
 
 def vanishing() -> dict[str, float]:
-    """A superfluous atom with expert eta = t v, degree p >= 2: orders in t of f, and of L3 to the null atom."""
+    """A superfluous atom with expert eta = t v, degree p: orders in t of f, and of L3 or L5 to the null atom."""
     rng = np.random.default_rng(7)
     x, v = rng.uniform(-1, 1, (POINTS, D)), rng.standard_normal(D + 1)
     h, g, found = x @ v[:-1] + v[-1], _sigma(_score(*_gate(rng), x)), {}
-    for power in (2, 3):
+    for power in (1, 2, 3):
         change = np.array([np.sqrt(np.mean((g * (t * h) ** power) ** 2)) for t in T])
         found[f"order of f, p = {power}"] = _order(change)
-    return found | {"order of L3": _order(np.array([np.linalg.norm(t * v) for t in T]))}
+    return found | {"order of the loss": _order(np.array([np.linalg.norm(t * v) for t in T]))}
 
 
 def moved_shares() -> dict[str, float]:
@@ -170,6 +170,17 @@ def moved_shares() -> dict[str, float]:
         found[f"order of f, {name}"] = _order(np.array([np.sqrt(np.mean(((g - _sigma(s)) * h) ** 2)) for g in change]))
     size = np.sqrt(np.sum(dA**2) + np.sum(db**2) + dc**2)
     return found | {"order of L3": _order(T * size * (1 / share + 1 / (1 - share)))}
+
+
+def curvature() -> dict[str, float]:
+    """Score without b: the least form of second order over drawn weights of two to four atoms, over 1 - w*."""
+    rng, found = np.random.default_rng(12), []
+    for m in (2, 3, 4):
+        total = rng.uniform(0.05, 0.95, (500, 1))
+        weights = np.clip(total * rng.dirichlet(np.full(m, 0.5), 500), 1e-9, None)
+        found.append(np.min(smallest_curvature(weights) / (1 - weights.sum(axis=1))))
+    half = smallest_curvature(np.array([0.25, 0.25])) / 0.5
+    return {"least form over 1 - w*": float(min(found)), "at two equal halves": float(half)}
 
 
 def printed_sequence() -> dict[str, float]:
@@ -229,4 +240,74 @@ def brackets() -> dict[str, float]:
         "median width over 2 tau, printed": float(np.median(high - low) / (2 * tau)),
         "distance outside, mended": float(np.max(np.maximum(mended[0] - f, f - mended[1]))),
         "largest width over 2 tau, mended": float(np.max(mended[1] - mended[0]) / (2 * tau)),
+    }
+
+
+def cover() -> dict[str, float]:
+    """(14), linear experts, B = 2, a grid by Lipschitz constants: distance of drawn functions, growth of its size."""
+    rng, box, tau, d = np.random.default_rng(13), 2.0, 0.1, 2
+    x = rng.uniform(-1, 1, (POINTS, d))
+    size = d * d + d + 1 + d + 1
+    each = np.r_[
+        np.full(d * d + d + 1, (d + 1) * box / 4), np.ones(d + 1)
+    ]  # sigma' |E| for the gate, sigma <= 1 for eta
+
+    def f(theta: Array) -> Array:
+        A, b, c, eta = theta[: d * d].reshape(d, d), theta[d * d : -d - 2], theta[-d - 2], theta[-d - 1 :]
+        return _sigma(_score(A, b, c, x)) * (x @ eta[:-1] + eta[-1])
+
+    def number(eps: Array) -> Array:
+        return np.array([np.sum(np.log(np.ceil(2 * box / (e / (each * size))))) for e in eps])
+
+    step, far = 2 * tau / (each * size), []
+    for _ in range(DRAWS):
+        theta = rng.uniform(-box, box, size)
+        centre = np.clip((np.floor(theta / step) + 0.5) * step, -box, box)
+        far.append(np.max(np.abs(f(theta) - f(centre))) / tau)
+    eps = np.array([1e-6, 1e-12])
+    growth = float(np.diff(number(eps))[0] / np.log(eps[0] / eps[1]) / size)
+    return {"largest distance to a centre over tau": float(max(far)), "log number per P log(1/eps)": growth}
+
+
+def ten_steps() -> dict[str, float]:
+    """Ten steps of 0.1 from a copied softmax atom, linear experts, no noise; and the loss of one that is split."""
+    rng, N, size = np.random.default_rng(14), 4, D * D + D + 1 + D + 1
+    x, truth = rng.uniform(-1, 1, (POINTS, D)), rng.standard_normal((N, size)) / np.sqrt(D)
+
+    def f(theta: Array) -> Array:
+        atoms = [(t[: D * D].reshape(D, D), t[D * D : D * D + D], t[D * D + D], t[-D - 1 :]) for t in theta]
+        weights = np.array([np.exp(_score(A, b, c, x)) for A, b, c, _ in atoms])
+        return np.sum(weights * np.array([x @ eta[:-1] + eta[-1] for *_, eta in atoms]), axis=0) / weights.sum(axis=0)
+
+    def end(theta: Array) -> Array:
+        for _ in range(10):
+            gradient = np.empty_like(theta)
+            for place in np.ndindex(theta.shape):
+                moved = theta.astype(complex)
+                moved[place] += 1j * STEP
+                gradient[place] = np.mean((f(moved) - f(truth)) ** 2).imag / STEP
+            theta = theta - 0.1 * gradient
+        return theta
+
+    copy, away = np.concatenate([truth, truth[:1]]), rng.standard_normal((N + 1, size))
+    there, radii = end(copy), np.array([1e-3, 1e-4])
+    moved = np.array([np.linalg.norm(end(copy + r * away) - there) for r in radii])
+    error = float(np.sqrt(np.mean((f(there) - f(truth)) ** 2)))
+    halves = np.concatenate([truth[:-1], np.tile(truth[-1], (2, 1))])
+    halves[-2:, D * D + D] -= np.log(2.0)  # the intercepts
+    split = float(np.abs(halves[-2:] - truth[-1]).sum() - 2 * np.log(2.0)) + float(np.max(np.abs(f(halves) - f(truth))))
+    return {
+        "error of f after ten steps": error,
+        "order of the end in the radius": _order(moved, radii),
+        "L3 of a split atom less 2 log 2": split,
+    }
+
+
+def row_sums() -> dict[str, float]:
+    """Sigmoid attention at scores of 0, n = 2048: the sum of the weights of a row with the bias -log n, and without."""
+    n = 2048
+    zero = np.zeros(n)
+    return {
+        "sum with the bias": float(_sigma(zero - np.log(n)).sum()),
+        "sum without, over n": float(_sigma(zero).sum() / n),
     }

@@ -1,7 +1,7 @@
 """Rules of sigmoid-attention that no general rule has: slopes over truths, of sums, of the slower of two sides.
 
 They have the keys of the kinds ``slope``, ``slope_difference`` and ``log_ratio``. Besides them the rows of Table 1, the
-printed numbers of Table 2, and sections 3 and B.1.
+printed numbers of Table 2, and section 3.
 """
 
 from __future__ import annotations
@@ -221,20 +221,6 @@ def least_together(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Return the least distance of two atoms at a true one of dense gate, all experts and truths."""
     dense = claim.model_copy(update={"variable": "together"})
     return smallest(ds.sel(gate=ds["gate"].values[ds["gate"].values > 0]), dense, arms=["*"])
-
-
-def entropy_added(ds: xr.Dataset, claim: Claim, *, arms: list[str]) -> Estimate:
-    """Return the largest slope, over log log(1 / epsilon), of what the entropy grows by per unit of log(1 / epsilon).
-
-    Zero for any entropy a + b log(1 / epsilon), however large a is, and above 0 for a higher order. The entropy of the
-    cover is a formula, the same in every draw, so that the slope has no error.
-    """
-    sizes = np.sort(ds["epsilon"].values)[::-1]
-    logs = np.log(1.0 / sizes)
-    each = (ds["entropy"].sel(arm=arm, epsilon=sizes).isel(replicate=0).values for arm in _there(ds, arms))
-    value = max(float(np.polyfit(np.log(logs[1:]), np.log(np.diff(h) / np.diff(logs)), 1)[0]) for h in each)
-    note = f"{sizes.size} sizes from {sizes[0]:.2g} to {sizes[-1]:.2g}; a formula, the same in every draw"
-    return Estimate(value, value, value, note, subject="The slope of what the entropy grows by", exact=True)
 
 
 def printed_difference(ds: xr.Dataset, claim: Claim) -> Estimate:

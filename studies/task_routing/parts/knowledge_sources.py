@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from moestat import bounded, data_file
 from moestat.experiment import SettingsModel
 from studies.task_routing.parts.knowledge import END, OBJECT, SUBJECT, Knowledge, KnowledgeError, Task, Template
+from studies.task_routing.parts.knowledge_second import sentences
 
 
 def _of(*tasks: tuple[str, str, str]) -> Knowledge:
@@ -79,13 +80,16 @@ def tiny(rng: np.random.Generator) -> Knowledge:
 
 def is_name(size: str) -> bool:
     """Return whether a size names a dataset of this module."""
-    return size in FIXED or size == "tiny" or re.fullmatch(r"parity-[2-6]", size) is not None
+    return size in FIXED or re.fullmatch(r"tiny|parity-[2-6]|second-[1-9]\d*x[1-9]\d*x[1-9]\d*", size) is not None
 
 
 def named(size: str, rng: np.random.Generator) -> Knowledge:
-    """Return a dataset by its name: one of ``FIXED``, ``parity-2`` to ``parity-6``, or a draw of ``tiny``."""
+    """Return a dataset by its name: of ``FIXED``, or ``parity-2``, say, or drawn: ``tiny``, ``second-5x3x20``."""
     if size == "tiny":
         return tiny(rng)
+    if size.startswith("second-"):
+        tasks, templates, pairs = map(int, size.removeprefix("second-").split("x"))
+        return sentences(rng, tasks, templates, pairs)
     return FIXED[size] if size in FIXED else parity(int(size.removeprefix("parity-")))
 
 

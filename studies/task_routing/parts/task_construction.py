@@ -15,13 +15,10 @@ from pydantic import Field, field_validator, model_validator
 from moestat.replicates import Row, Streams, each
 from moestat.status import Status
 from studies.task_routing.parts import knowledge_sources
-from studies.task_routing.parts.construction import parity
-from studies.task_routing.parts.construction.arcs import find_star, in_words
 from studies.task_routing.parts.construction.check import Check, check
 from studies.task_routing.parts.construction.content import inputs
 from studies.task_routing.parts.construction.isolated import Isolated, build_tables, isolate
-from studies.task_routing.parts.construction.memoriser import wrong_peaks
-from studies.task_routing.parts.construction.model import Construction, Repairs, build, cast
+from studies.task_routing.parts.construction.model import Construction, build, cast
 from studies.task_routing.parts.knowledge import Knowledge
 from studies.task_routing.parts.knowledge_sources import KnowledgeSettings
 from studies.task_routing.parts.knowledge_sources import read_data as read_data
@@ -41,7 +38,6 @@ class Settings(KnowledgeSettings):
             "speaks) have the two heads of the theorems"
         ),
     )
-    repairs: str = Field("all", description="'all', 'none', 'all but heads', or 'heads + amplitude'")
     epsilon: float = Field(0.01, gt=0, lt=1, description="accuracy that the theorem is asked for")
     precision: Literal["float64", "float32"] = "float64"
     """Of the arithmetic."""
@@ -59,24 +55,16 @@ class Settings(KnowledgeSettings):
         if not knowledge_sources.is_name(size) and not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", size):
             raise ValueError(
                 f"size is {size!r}; allowed are tasks x templates x pairs such as '10x5x50', and the datasets "
-                f"{', '.join(map(repr, knowledge_sources.FIXED))}, 'tiny' and 'parity-2' to 'parity-6'"
+                f"{', '.join(map(repr, knowledge_sources.FIXED))}, 'tiny', 'parity-2' to 'parity-6' and 'second-5x3x20'"
             )
         return size
 
-    @field_validator("repairs")
-    @classmethod
-    def _repairs(cls, repairs: str) -> str:
-        Repairs.parse(repairs)
-        return repairs
-
     @model_validator(mode="after")
     def _router(self) -> Settings:
-        if self.router in (("argmax", "tables") if self.theorem == "dense" else ("none",)):
-            raise ValueError(
-                "routers 'argmax' and 'tables' go with theorem 'moe', and router 'none' with theorem 'dense'"
-            )
-        if self.router in ("tables", "none") and (self.repairs != "all" or self.precision != "float64"):
-            raise ValueError(f"router {self.router!r} goes with repairs 'all' and precision 'float64'")
+        if (self.theorem == "dense") != (self.router == "none"):
+            raise ValueError("router 'none' goes with theorem 'dense', and every other router with theorem 'moe'")
+        if self.router in ("tables", "none") and self.precision != "float64":
+            raise ValueError(f"router {self.router!r} goes with precision 'float64'")
         return self
 
 
@@ -86,33 +74,27 @@ def run(s: Settings, streams: Streams) -> Row:
 
     Whole sentences count as prefixes; ``variables.toml`` says what every variable is. Some prefixes are *ambiguous*
     (several tasks generate them: the theorems cannot mean them) or *untold* (pattern and subject leave other tasks than
-    those that generate the prefix); ``*_told`` counts the rest. ``rank``, ``head_rank``, ``router_error``,
-    ``fit_error`` and ``collision`` are NaN where the weights have no such thing. ``collision``: for the datasets
-    ``parity-m``, see :mod:`studies.task_routing.parts.construction.parity`. ``not_arcs``: whether three valid sets were
-    found that are not all arcs of a polygon of tokens, :mod:`studies.task_routing.parts.construction.arcs`.
+    those that generate the prefix); ``*_told`` counts the rest. ``rank`` and ``router_error`` are NaN where the weights
+    have no such thing.
     """
     knowledge = s.draw(streams("knowledge", **s.identity))
-    rng, collision = streams("weights", **s.identity), np.nan
+    rng = streams("weights", **s.identity)
     built: Construction | Isolated
     if s.router == "tables":
         built = build_tables(knowledge, rng, epsilon=s.epsilon)
     elif s.router == "none":
         built = isolate(knowledge, rng, epsilon=s.epsilon)
     else:
-        repairs = Repairs.parse(s.repairs)
-        built = build(knowledge, rng, theorem=s.theorem, repairs=repairs, router=s.router, epsilon=s.epsilon)
+        built = build(knowledge, rng, router=s.router, epsilon=s.epsilon)
         built = cast(built, np.float32) if s.precision == "float32" else built
-        if s.size.startswith("parity-"):
-            bits = int(s.size.removeprefix("parity-"))
-            collision = parity.distance(bits, 2, streams("collision", **s.identity))
     found = check(built, streams("prefixes", **s.identity), most=s.max_prefixes)
     facts = dict.fromkeys(OWN, np.nan) | built.facts
     sizes = _sizes(knowledge, facts.pop("widths"), facts.pop("coordinates"), facts)
     counts = _findings(found, knowledge, s.theorem)
-    return facts | sizes | {"collision": collision} | counts | _outcome(knowledge, facts, s.repairs)
+    return facts | sizes | counts | _outcome(knowledge, facts)
 
 
-OWN = ("rank", "head_rank", "router_error", "fit_error")
+OWN = ("rank", "router_error")
 """What not all weights have."""
 
 
@@ -122,7 +104,6 @@ def _sizes(knowledge: Knowledge, widths: np.ndarray, coordinates: int, facts: di
     patterns, neurons = len(inputs(knowledge).patterns), facts.get("neurons", int(widths.sum()))
     bounds = np.array([longest * len(task.templates) + knowledge.max_table for task in knowledge.tasks])
     per_complexity = widths / np.array([task.complexity for task in knowledge.tasks])
-    star = in_words(find_star(knowledge.prefixes), knowledge)
     return {
         "patterns": patterns,
         "prefixes": len(inputs(knowledge)),
@@ -133,9 +114,6 @@ def _sizes(knowledge: Knowledge, widths: np.ndarray, coordinates: int, facts: di
         "complexity_ratio_least": float(per_complexity.min()),
         "neurons": neurons,
         "neurons_ratio": neurons / (block + knowledge.max_table * len(knowledge.tasks)),
-        "plane_wrong": wrong_peaks(len(knowledge.vocabulary)),
-        "not_arcs": int(star != ""),
-        "not_arcs_at": star,
     }
 
 
@@ -166,11 +144,11 @@ def _findings(found: Check, knowledge: Knowledge, theorem: str) -> dict[str, Any
     }
 
 
-def _outcome(knowledge: Knowledge, facts: dict[str, Any], repairs: str) -> dict[str, Any]:
+def _outcome(knowledge: Knowledge, facts: dict[str, Any]) -> dict[str, Any]:
     """Return how the construction ended: whether the heads asked for made the template vectors independent."""
     status, message = Status.CONVERGED, "The weights were built and the prefixes checked."
     rank, patterns = facts["rank"], len(inputs(knowledge).patterns)
-    if Repairs.parse(repairs).heads and np.isfinite(facts["router_error"]) and rank < patterns:
+    if np.isfinite(facts["router_error"]) and rank < patterns:
         status, block = Status.LIMIT, knowledge.max_length * len(knowledge.templates)
         message = (
             f"the width L|T| = {block} has room for {facts['heads'] - 1} content heads, which give the {patterns} "

@@ -63,14 +63,15 @@ class Settings(KnowledgeSettings):
         return f"{self.tasks}x{self.templates}x{self.pairs}"
 
 
-@each(
-    dims={"routing": ("task", "expert"), "accuracy_by_cut": ("cut",)},
-    coords=lambda s: {
-        "cut": CUTS,
-        "task": np.arange(1, s.tasks + 1),
-        "expert": np.arange(1, s.experts + 1),
-    },
-)
+DIMS = {"routing": ("task", "expert"), "accuracy_by_cut": ("cut",)}
+
+
+def coords(s: Settings) -> dict[str, Any]:
+    """Return the labels of the dimensions."""
+    return {"cut": CUTS, "task": np.arange(1, s.tasks + 1), "expert": np.arange(1, s.experts + 1)}
+
+
+@each(dims=DIMS, coords=coords)
 def run(s: Settings, streams: Streams) -> Row:
     """Train and evaluate one model per replicate; ``variables.toml`` says what every variable is.
 
@@ -78,6 +79,11 @@ def run(s: Settings, streams: Streams) -> Row:
     be recalled (``recall``) or after the object (``rest``). ``routed_as_asked`` counts tokens whose prefix one task
     alone generates. What is said of routing is counted over the tokens of the test sentences.
     """
+    return measured(s, streams)
+
+
+def measured(s: Settings, streams: Streams) -> Row:
+    """Return the variables of :func:`run`."""
     require_torch()
     with one_thread():
         from studies.task_routing.parts.transformer import experts_chosen

@@ -69,22 +69,6 @@ def test_a_lead_of_the_start_is_no_gain():
     assert rules.adds(ds, claim(versus="b", at={"stage": "II"}), since="II").value == 0
 
 
-def test_censored_times_count_as_longer_than_all_others():
-    """Half of the times are censored in one arm, which has no median then; a few in another, which move it up."""
-    rng = np.random.default_rng(0)
-    points = {"a": 4.0, "b": 8.0, "c": 16.0, "d": 32.0}
-    times = 10.0 * np.array(list(points.values()))[:, None] * np.exp(0.2 * rng.standard_normal((4, 21)))
-    times[0, :15] = times[3, :5] = np.nan
-    ds = data(times, "arm", "replicate", arm=list(points))
-    found = rules.median_slope(ds, claim(), over="classes", points=points)
-    assert "4.0: not reached by half" in found.note and "20 of 84 times are censored" in found.note
-    assert found.low < 1.05 < found.high and found.low > 0.7 and found.counts_failures
-    by_hand = [np.median(np.where(np.isnan(row), np.inf, row)) for row in times[1:]]
-    assert found.value == pytest.approx(np.polyfit(np.log([8, 16, 32]), np.log(by_hand), 1)[0])
-    with pytest.raises(NoAnswerError, match="Only 2 of 3 medians"):
-        rules.median_slope(ds, claim(), over="classes", points={k: points[k] for k in "abc"})
-
-
 def test_the_best_constant_is_chosen_by_the_other_half():
     """Shares at three rates in two arms: the best is the middle rate of the second arm."""
     mean = np.array([[0.3, 0.4, 0.2], [0.5, 0.8, 0.5]])

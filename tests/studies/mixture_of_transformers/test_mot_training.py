@@ -64,13 +64,26 @@ def test_the_compiled_code_takes_the_steps_of_the_plain_one(attends, rule, monke
 N_BOUND, TOKENS, D_BOUND, EXPERTS, STEPS = 40, 4, 24, 3, 1500
 
 
-def trained(rate, rule="gd", *, router=False):
-    """Return c, R, the losses and the weights over stage III on 40 samples that their experts can separate."""
+def untrained():
+    """Return a mixture, its 40 samples' labels and a generator: 24 weights can separate what an expert sees."""
     rng = np.random.default_rng(5)
     x, y = rng.standard_normal((1, N_BOUND, TOKENS, D_BOUND)), np.where(rng.random((1, N_BOUND)) < 0.5, -1.0, 1.0)
     kq, theta = 0.3 * rng.standard_normal((1, EXPERTS, D_BOUND, D_BOUND)), np.zeros((1, EXPERTS, D_BOUND))
     model = Mixture(x, 0.1 * rng.standard_normal((1, EXPERTS, D_BOUND)), kq, theta)
     model.send(rng.integers(0, EXPERTS, (1, N_BOUND)))
+    return model, y, rng
+
+
+def own_features():
+    """Return what each sample's own expert reads, its label and its expert."""
+    model, y, _ = untrained()
+    model.freeze()
+    return model.features[0, model.expert[0], np.arange(N_BOUND)], y[0], model.expert[0]
+
+
+def trained(rate, rule="gd", *, router=False):
+    """Return c, R, the losses and the weights over stage III on samples that their experts can separate."""
+    model, y, rng = untrained()
     losses, weights = [], []
 
     def observe(step):
@@ -98,6 +111,26 @@ def test_normalised_steps_are_faster_than_that():
     c, _, losses, _ = trained(0.03, "normalised")
     assert np.log(losses[:-1] / losses[1:])[-1] > 2 * c * losses[-2]
     assert 1 / losses[-1] > max(1 / losses[0], c * np.exp(c)) + 2 * c * STEPS
+
+
+def test_normalised_steps_are_as_fast_as_is_proved():
+    """With margins of g and eta R^2 exp(eta R) <= g a step lowers an expert's loss by m eta g / 2, m its mean |l'|.
+
+    And m >= 0.63 min(L, 1/K), so that log(1/eps) costs 3.2 / (eta g) steps.
+    """
+    rate = 0.002
+    _, largest, _, weights = trained(rate, "normalised")
+    z, y, expert = own_features()
+    for m in range(EXPERTS):
+        mine = y[expert == m, None] * z[expert == m]
+        toward = np.linalg.lstsq(mine, np.ones(len(mine)), rcond=None)[0]
+        np.testing.assert_allclose(mine @ toward, 1)
+        margin = 1 / np.linalg.norm(toward)
+        assert rate * largest**2 * np.exp(rate * largest) <= margin
+        each = np.logaddexp(0, -weights[:, m] @ mine.T)
+        loss, pull = each.sum(axis=1) / N_BOUND, -np.expm1(-each).sum(axis=1) / N_BOUND
+        assert np.all(loss[1:] <= (loss - pull * rate * margin / 2)[:-1])
+        assert np.all(pull >= 0.632 * np.minimum(loss, 1 / N_BOUND)) and loss[-1] < 0.1 * loss[0]
 
 
 def test_where_the_router_goes_on_the_sum_of_the_losses_bounds_the_weights_and_so_the_loss():

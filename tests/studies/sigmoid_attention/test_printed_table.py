@@ -1,13 +1,11 @@
-"""Table 2 by arithmetic, the dichotomy, brackets and tails: each against a second way to the same number."""
+"""Table 2 by arithmetic, the dichotomy and tails: each against a second way to the same number."""
 
 import numpy as np
 import pytest
-import xarray as xr
 from cells import a_claim, computed
 from scipy import stats
 
-from moestat.models.regression import Model
-from studies.sigmoid_attention.parts import brackets, dichotomy, printed_table, rules, tail_frequency
+from studies.sigmoid_attention.parts import dichotomy, printed_table, rules, tail_frequency
 
 
 def test_ten_runs_would_be_the_fewest():
@@ -33,45 +31,6 @@ def test_the_closest_pair_is_that_of_a_grid():
     assert distance <= tried.min() + 1e-12
     assert distance == pytest.approx(tried.min(), rel=0.02)
     assert np.abs(intercepts).max() <= 5
-
-
-def test_printed_brackets_lose_negative_functions_and_stay_wide():
-    printed, mended = (
-        computed(brackets, seed=5, bracket=b, expert="linear", points_log2=7) for b in ("printed", "mended")
-    )
-    assert printed.outside.item() > 1 and printed.excess.item() > 10
-    assert mended.outside.item() == 0 and mended.excess.item() <= 1 + 1e-12
-
-
-def test_the_lipschitz_constants_bound_differences_and_the_cover_is_counted():
-    model, box, rng = Model("sigmoid", "full", "relu", 2), 2.0, np.random.default_rng(1)
-    x = rng.uniform(-1, 1, (400, 2))
-    bound = brackets.lipschitz(model, box)
-    theta = rng.uniform(-box, box, (60, 1, model.atom_size))
-    for k in range(model.atom_size):
-        moved = theta.copy()
-        moved[..., k] += 1e-4
-        slope = np.abs(model.predict(moved, x) - model.predict(theta, x)).max() / 1e-4
-        assert slope <= bound[k] * (1 + 1e-3), k
-    step = brackets.spacing(model, 2, box, 0.05)
-    counted = 2 * sum(np.log(len(np.arange(-box, box, width))) for width in step)
-    assert brackets.entropy(model, 2, box, np.array([0.1]))[0] == pytest.approx(counted, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("growth", "allowed"),
-    [(lambda h, log: 1e6 + log, True), (lambda h, log: h * log, False), (lambda h, log: h + 486 * log**1.5, False)],
-)
-def test_the_order_of_an_entropy_is_that_of_what_it_adds(growth, allowed):
-    """A large constant hides no higher order, as it does in the ratio of entropy and log(1 / epsilon)."""
-    logs = np.log(1.0 / brackets.EPSILON)
-    entropy = brackets.entropy(Model("sigmoid", "full", "relu", 8), 9, 5.0, brackets.EPSILON)
-    ds = xr.Dataset(
-        {"entropy": (("arm", "epsilon", "replicate"), growth(entropy, logs)[None, :, None])},
-        coords={"arm": ["mended-relu"], "epsilon": brackets.EPSILON, "replicate": [0]},
-    )
-    found = rules.entropy_added(ds, a_claim(at_most=0.1), arms=["mended-*"])
-    assert found.exact and (found.high <= 0.1) == allowed
 
 
 def test_the_constant_is_the_least_on_a_grid_that_obeys():

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moestat.data_file import DataFileError, digest
+from studies.task_routing.parts import knowledge_second
 from studies.task_routing.parts.knowledge import END, OBJECT, SUBJECT, Knowledge, KnowledgeError, Task, Template
 from studies.task_routing.parts.knowledge_sources import FIXED, load, sample, synthetic
 from studies.task_routing.parts.task_construction import Settings
@@ -157,3 +158,18 @@ def test_source_ties_results_to_the_file(tmp_path):
     write(path, *lines[:3])
     with pytest.raises(DataFileError, match=digest(path)):
         source.draw(np.random.default_rng(0))
+
+
+def test_the_second_generator_has_what_the_first_has_not():
+    """Shared subjects, relations that are named after the object, and templates of Figure 4's kind."""
+    knowledge = knowledge_second.sentences(np.random.default_rng(0), 12, 6, 40)
+    for task in knowledge.tasks:
+        assert len(task.templates) == 6 and len(task.subjects) == len(task.table) == 40
+        assert 1 < len({obj for _, obj in task.table}) < 40
+    tables = [set(task.subjects) for task in knowledge.tasks]
+    assert any(a & b for a, b in itertools.combinations(tables, 2))
+    texts = {" ".join(template.tokens) for template in knowledge.templates}
+    assert any(text.startswith("*1 has *2 as its") for text in texts)
+    assert np.mean(knowledge.prefixes.compatible[knowledge.prefix_of[knowledge.prefix_of >= 0]].sum(axis=1) > 1) > 0.1
+    with pytest.raises(KnowledgeError, match="templates is 10; the second generator has at most 9"):
+        knowledge_second.sentences(np.random.default_rng(0), 2, 10, 5)

@@ -7,7 +7,7 @@ from cells import a_claim
 from scipy import stats
 
 from moestat.claims.selection import NoAnswerError
-from studies.task_routing.parts.rules import cells_at_least, gap_for_its_share, neurons_over_bound, trend, worst
+from studies.task_routing.parts.rules import built, cells_at_least, gap_for_its_share, trend, worst
 
 
 @pytest.fixture
@@ -40,17 +40,10 @@ def test_the_worst_dataset_decides_and_the_first_failure_is_named(results):
     assert left.value == 5 and left.cases.count == 3 and left.note.endswith("; 1 left out, error above 1")
 
 
-def test_the_bound_on_neurons_has_one_pair_more_than_the_largest_table(results):
-    """The theorem has |table| < N: with 3 tasks of at most 4 pairs and L|T| = 10 its bound is 10 + 5 * 3, not 22."""
-    neurons = xr.DataArray([[[24.0, 26.0]] * 2, [[30.0, 35.0]] * 2], dims=("size", "repairs", "replicate"))
-    bound = xr.DataArray([22.0, 40.0], dims="size")
-    ds = results.assign(neurons=neurons.expand_dims("arm"), neurons_ratio=(neurons / bound).expand_dims("arm"))
-    asked = claim(variable="neurons_ratio", at_most=1.0)
-    assert worst(ds, asked).cases.inside == 2
-    found = neurons_over_bound(ds, asked, tasks={"small": 3, "large": 6})
-    assert found.value == pytest.approx(26 / 25) and (found.cases.count, found.cases.inside) == (4, 3)
-    with pytest.raises(NoAnswerError, match="size = 'large' has no number of tasks"):
-        neurons_over_bound(ds, asked, tasks={"small": 3})
+def test_weights_that_fail_do_not_decide_whether_others_exist(results):
+    failed, passed = (built(results, claim(at={"repairs": name}), witness="failure") for name in ("none", "all"))
+    assert failed.value == 40 and failed.reasons == ("Our weights fail on a dataset, and others may do.",)
+    assert passed.value == 0 and not passed.reasons
 
 
 def test_the_trend_of_a_gap_is_the_least_squares_slope():

@@ -21,10 +21,7 @@ DRAWS = 8
 
 @dataclass(frozen=True)
 class Content:
-    """Embeddings and content heads.
-
-    ``apart``: the first head, too, has coordinates of its own, else it is added to the embedding of the last token.
-    """
+    """Embeddings and content heads, which write into coordinates of their own while there are any."""
 
     embedding: np.ndarray  # (classes, c) of a word, or of any entity (the last row)
     positions: np.ndarray  # (L, c)
@@ -32,20 +29,18 @@ class Content:
     keys: np.ndarray  # (H, c, KEY_SIZE)
     mixes: tuple[np.ndarray, ...] = ()
     """(c, used) output matrices of the last heads, for which there are no coordinates of their own left."""
-    apart: bool = True
 
     def block(self, classes: np.ndarray, length: np.ndarray) -> np.ndarray:
         """Return block 1 after attention and residual at the last position: (B, used) for classes (B, S)."""
         seen = np.arange(classes.shape[1]) < length[:, None]
         x = np.where(seen[..., None], self.embedding[classes] + self.positions[: classes.shape[1]], 0.0)
         last = x[np.arange(classes.shape[0]), length - 1]
-        out = [last] if self.apart else []
-        for h, (query, key) in enumerate(zip(self.queries, self.keys, strict=True)):
+        out = [last]
+        for query, key in zip(self.queries, self.keys, strict=True):
             # linear maps of a sum of two embeddings: looked up, not multiplied again for every prefix
             looked_up = (self.embedding @ key)[classes] + (self.positions @ key)[: classes.shape[1]]
             weight = attention(np.sum(looked_up * (last @ query)[:, None, :], axis=-1), seen)
-            head = (weight[:, None, :] @ x)[:, 0]
-            out.append(head if self.apart or h else head + last)
+            out.append((weight[:, None, :] @ x)[:, 0])
         own = len(out) - len(self.mixes)
         z = np.concatenate(out[:own], axis=1)
         if self.mixes:

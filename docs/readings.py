@@ -1,0 +1,65 @@
+"""The picture to play with on the home page: the curves of Figure 1 by how its fits are started.
+
+It is made when the site is built, from the record of figure_readings: no server and no library, and it works offline.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from moestat import rates
+from moestat.rounding import estimate
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORD = ROOT / "outputs" / "records" / "figure_readings" / "paper" / "results.nc"
+PRINTED = {
+    "softmax-relu": (1.003, -0.24),
+    "sigmoid-relu": (1.011, -0.51),
+    "softmax-linear": (1.005, -0.07),
+    "sigmoid-linear": (1.012, -0.46),
+}
+"""Factor and power of n in the legends of Figure 1, by gate and experts."""
+STARTS = {
+    "copy": "as a copy of a true expert",
+    "split": "split off a true expert",
+    "elsewhere": "somewhere else",
+    "target": "beside the best measure of nine",
+}
+"""Where the ninth expert starts, by the end of an arm's name."""
+
+
+def data(ds: xr.Dataset) -> dict[str, Any]:
+    """Return sizes, radii, powers and, by curve and start, the mean losses, slopes and their intervals."""
+    curves: dict[str, Any] = {}
+    sizes = ds["n"].values.astype(float)
+    for curve in PRINTED:
+        for start in STARTS:
+            if (arm := f"{curve}-{start}") not in ds["arm"]:
+                continue
+            loss = ds["to_best"].sel(arm=arm).transpose("exponent", "radius", "n", "replicate").values
+            lines = [[told(sizes, errors) for errors in row] for row in loss]
+            curves.setdefault(curve, {})[start] = lines
+    powers, radii = (ds[name].values.tolist() for name in ("exponent", "radius"))
+    return {"n": sizes.tolist(), "powers": powers, "radii": radii, "curves": curves, "printed": PRINTED}
+
+
+def told(sizes: np.ndarray, errors: np.ndarray) -> dict[str, Any]:
+    """Return what is said of errors (n, replicate): geometric means, and the slope with its interval."""
+    if not np.isfinite(errors).all() or not (errors > 0).all():
+        return {"loss": [], "slope": "not finite"}
+    fit = rates.fit(errors, over=sizes)
+    value, interval = estimate(fit.slope, fit.low, fit.high)
+    return {"loss": np.exp(np.log(errors).mean(axis=1)).round(6).tolist(), "slope": f"{value} {interval}"}
+
+
+def page() -> str:
+    """Return the picture as a piece of HTML."""
+    with xr.open_dataset(RECORD, engine="h5netcdf", decode_times=False) as ds:
+        known = json.dumps(data(ds.load()), separators=(",", ":"))
+    template = (ROOT / "docs" / "_templates" / "readings.html").read_text(encoding="utf-8")
+    return template.replace("DATA", known).replace("STARTS", json.dumps(STARTS))

@@ -1,0 +1,130 @@
+"""Which readings of a printed protocol give the printed slopes: shares of truths, rules of claims, and a picture."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure as Canvas
+
+from moestat.claims.evidence import Evidence
+from moestat.claims.selection import NoAnswerError
+from moestat.rates import Estimate
+from moestat.report import style
+from moestat.study.spec import Claim, Figure
+
+NINTH = dict(copy="a copy", split="split off", elsewhere="elsewhere", target="best pseudo-truth")
+SUFFIX = {"": "", "-half": ", half mean square", "-batches": ", batches of 100"}
+LOSSES = dict(to_best="L3 to the best measures (sparse: L1)", to_truth="L3 to the truth itself")
+Region = Sequence[float]
+
+
+def slopes(ds: xr.Dataset, loss: str) -> xr.DataArray:
+    """Return the least-squares slopes of log loss over log n, of every truth and reading; NaN where one has no loss."""
+    logs = np.log(ds[loss].where(ds[loss] > 0))
+    n = np.log(ds["n"] / 1.0)
+    centred = n - n.mean()
+    return (centred * logs).sum("n", skipna=False) / (centred**2).sum()
+
+
+def share(ds: xr.Dataset, loss: str, arm: str, region: Region, levels: Region = ()) -> xr.DataArray:
+    """Return the share of truths (exponent, radius) whose slope lies in the region.
+
+    With ``levels`` (scale, exponent, factor) also, both at the least and the largest n, the loss within the factor of
+    ``scale * n**exponent``.
+    """
+    found = slopes(ds.sel(arm=arm), loss)
+    inside = (found >= region[0]) & (found <= region[1])
+    for n in (int(ds["n"].min()), int(ds["n"].max())) if levels else ():
+        scale, exponent, factor = levels
+        off = np.abs(np.log(ds[loss].sel(arm=arm, n=n) / (scale * n**exponent)))
+        inside = inside & (off <= np.log(factor))
+    return inside.mean("replicate")
+
+
+def _readings(ds: xr.Dataset, options: Mapping[str, Any]) -> Iterator[tuple[xr.DataArray, str]]:
+    """Yield the least share over all curves of a figure, (exponent, radius), of every way to read start, loss and step.
+
+    Curves of one group have one kind of start.
+    """
+    arms, groups, levels = set(ds["arm"].values), options["groups"], options.get("levels", {})
+    for loss, suffix in itertools.product(options.get("losses", LOSSES), SUFFIX):
+        for kinds in itertools.product(*(group["ninth"] for group in groups)):
+            names = {
+                curve: (f"{curve}-{kind}{suffix}", region)
+                for group, kind in zip(groups, kinds, strict=True)
+                for curve, region in group["curves"].items()
+            }
+            if all(arm in arms for arm, _ in names.values()):
+                shares = [share(ds, loss, arm, region, levels.get(curve, ())) for curve, (arm, region) in names.items()]
+                said = " and ".join(NINTH[kind] for kind in kinds) + SUFFIX[suffix]
+                yield xr.concat(shares, "curve").min("curve"), f"{said}, {LOSSES[loss]}"
+
+
+def best(ds: xr.Dataset, claim: Claim, **options: Any) -> Estimate:
+    """Return the largest share of truths, over all readings, in which every curve is as printed.
+
+    ``groups``: curves, with the regions of their slopes, and the kinds of start that they may have together;
+    ``losses``: some of those in ``LOSSES``; ``levels``: curve -> scale, exponent and factor (:func:`share`).
+    """
+    return _extreme(ds, options, "largest")
+
+
+def worst(ds: xr.Dataset, claim: Claim, **options: Any) -> Estimate:
+    """Return the smallest share over all readings; the options are those of :func:`best`."""
+    return _extreme(ds, options, "smallest")
+
+
+def _extreme(ds: xr.Dataset, options: Mapping[str, Any], which: str) -> Estimate:
+    found = list(_readings(ds, options))
+    if not found:
+        raise NoAnswerError("No reading has all of its curves in this run.")
+    stacked = np.stack([values.transpose("exponent", "radius").values for values, _ in found])
+    at = np.unravel_index(int(stacked.argmax() if which == "largest" else stacked.argmin()), stacked.shape)
+    value, (shares, said) = float(stacked[at]), found[at[0]]
+    start = f"radius {float(shares['radius'][at[2]]):.3g} (n / 1000)^{float(shares['exponent'][at[1]]):g}"
+    note = f"{which} of {stacked.size} readings, at: {said}, {start}; {ds.sizes['replicate']} truths"
+    return Estimate(value, value, value, note, subject=f"The {which} share of truths", exact=True)
+
+
+def picture(
+    ds: xr.Dataset, figure: Figure, *, evidence: Evidence, curves: dict[str, list[Any]], columns: dict[str, list[str]]
+) -> Canvas:
+    """Draw the share of truths whose slope is as printed, a row for each curve, a column for each kind of start.
+
+    ``curves``: name -> title and the ends of its region; ``columns``: title -> the ends of the names of the arms that
+    may stand there.
+    """
+    there = {
+        (curve, head): arm
+        for curve in curves
+        for head, ends in columns.items()
+        if (arm := next((name for end in ends if (name := f"{curve}-{end}") in ds["arm"].values), None))
+    }
+    heads = [head for head in columns if any(head == one for _, one in there)]
+    canvas = style.new_figure(style.TWO_COLUMNS, 0.95 * len(curves) + 1.0)
+    grid = canvas.subplots(len(curves), len(heads), sharex=True, sharey=True, squeeze=False)
+    for (curve, (title, *region)), axes_of in zip(curves.items(), grid, strict=True):
+        for head, axes in zip(heads, axes_of, strict=True):
+            axes.grid(visible=False)
+            if (curve, head) not in there:
+                axes.set_axis_off()
+                continue
+            shares = share(ds, "to_best", there[curve, head], region).transpose("exponent", "radius")
+            axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+            for (row, column), value in np.ndenumerate(shares.values):
+                colour = style.PAGE if value > 0.5 else style.INK
+                axes.text(column, row, f"{value:.0%}", color=colour, fontsize=6.5, ha="center", va="center")
+            axes.set_xticks(range(shares.sizes["radius"]), [f"{r:g}" for r in shares["radius"].values])
+            axes.set_yticks(range(shares.sizes["exponent"]), [f"{a:g}" for a in shares["exponent"].values])
+            axes.tick_params(labelsize=6.5, length=0)
+        axes_of[0].set_ylabel(title, fontsize=7)
+    for head, axes in zip(heads, grid[0], strict=True):
+        axes.set_title(head, fontsize=7.5)
+    canvas.supxlabel("radius of the start at n = 1000, standard deviation of a coordinate", fontsize=7.5)
+    canvas.supylabel("power of n with which the radius falls", fontsize=7.5)
+    canvas.suptitle(figure.title)
+    return canvas
