@@ -125,8 +125,8 @@ def _fitted(line: RateFit) -> Iterator[Law]:
         unit = np.where(largest > 0, largest, 1.0)
         moved = np.linalg.pinv(jacobian / unit) @ (logs - curve[:, None])
         found = {
-            key: _shifted(*of_one, line.level)
-            for key, *of_one in zip(names.split(), theta, moved, 1 / unit, strict=True)
+            key: _shifted(value, each, scale, line.level)
+            for key, value, each, scale in zip(names.split(), theta, moved, 1 / unit, strict=True)
         }
         found |= {key: _exp(found[key]) for key in ("scale", "place") if key in found}
         return Law(name, found, np.exp(curve), jacobian / unit, _aicc(y - curve, theta.size))
