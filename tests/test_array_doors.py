@@ -247,9 +247,9 @@ BEHIND = {
         minimisers.losses_with pieces rays routing.one_hot""",
     "models": """blocks competition.Competition.features competition.Competition.outputs competition.Competition.rank
         competition.Competition.logits competition.Competition.between experts gates.samples_last gates.score_features
-        gates.gate_values gates.gate_derivatives gates.output_slopes gaussian.log_sum_exp gaussian.log_joint
-        gaussian.posterior gaussian.check_atoms gaussian.check_inputs gaussian.check_data gaussian.check_arguments
-        gaussian.GaussianMixture general.FunctionModel.slopes general.FunctionModel.curvature logistic named tangents
+        gates.check_shapes gates.gate_values gates.gate_derivatives gates.output_slopes gaussian.log_sum_exp
+        gaussian.log_joint gaussian.posterior gaussian.check_atoms gaussian.check_inputs gaussian.check_data
+        gaussian.check_arguments gaussian.GaussianMixture general.FunctionModel.slopes general.FunctionModel.curvature logistic named tangents
         tiles""",
     "rates": """bends data.series design.plan estimate.over_replicates estimate.wider loglog.arranged loglog.fit_array
         loglog.refuse_other verdict""",
@@ -410,6 +410,13 @@ def test_an_array_without_samples_or_coordinates_is_refused_in_a_sentence_or_has
             elif not name.startswith("rates."):  # which have a level, and NaN for the rest
                 kept = [part for part in found if part.dtype.kind == "f" and part.size]
                 assert not all(np.isfinite(part).all() for part in kept) or not kept, (argument, axis, found)
+
+
+@pytest.mark.parametrize("model", [MODEL, SOFT, OWN], ids=["sigmoid", "softmax", "functions"])
+def test_atoms_and_samples_of_another_size_are_named(model):
+    for wrong in ({"theta": FITTED[..., :4]}, {"theta": TRUTH[0]}, {"x": np.ones((13, 2))}, {"x": POINTS[:, 0]}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} has shape .*; it must be "):
+            model.predict(**({"theta": FITTED, "x": POINTS} | wrong))
 
 
 SEEDS = {"None": None, "int": 3, "sequence": [3, 1], "SeedSequence": np.random.SeedSequence(3)}

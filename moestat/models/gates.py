@@ -31,6 +31,13 @@ def score_size(score: Score, d: int) -> int:
     return 1 + {"full": d + quadratic, "partial": quadratic, "linear": d}[score]
 
 
+def check_shapes(theta: Array, x: Array, size: int, d: int) -> None:
+    """Refuse atoms (..., N, size) or samples (..., n, d) of another shape, by a ValueError that names them."""
+    for name, array, last, told in (("theta", theta, size, f"(..., N, {size})"), ("x", x, d, f"(..., n, {d})")):
+        if array.ndim < 2 or array.shape[-1] != last:
+            raise ValueError(f"{name} has shape {tuple(array.shape)}; it must be {told}")
+
+
 def samples_last(x: Array) -> Array:
     """Return x (..., n, d) as a new C-contiguous array (..., d, n): products along samples are then fast."""
     xp = namespace(x)

@@ -171,6 +171,7 @@ class FunctionModel:
     def predict(self, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the regression function (..., n) of atoms (..., N, P) at samples (..., n, d); batches broadcast."""
         theta, x = to_numpy(theta), to_numpy(x)
+        gates.check_shapes(theta, x, self.atom_size, self.d)
         shape = np.broadcast_shapes(theta.shape[:-2], x.shape[:-2])
         atoms = np.broadcast_to(theta, (*shape, *theta.shape[-2:])).reshape(-1, *theta.shape[-2:])
         points = np.broadcast_to(x, (*shape, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
@@ -189,6 +190,7 @@ class FunctionModel:
     def tangents(self, theta: np.ndarray, x: np.ndarray, *, tau: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return f (n,) of atoms (N, P), and its derivatives (N P, n), atoms in turn; ``tau`` has no meaning here."""
         theta, x = to_numpy(theta), to_numpy(x)
+        gates.check_shapes(theta, x, self.atom_size, self.d)
         f, slopes = self.slopes(theta, x)
         return f, np.swapaxes(slopes, 1, 2).reshape(len(x), -1).T
 

@@ -119,6 +119,7 @@ class Model:
 
         ``tau`` smooths the ReLU, see :func:`moestat.models.experts.activation`.
         """
+        gates.check_shapes(theta, x, self.atom_size, self.d)
         xp = namespace(theta, x)
         return xp.concat(
             [self._forward(theta, x[..., rows, :], tau, 0)[0] for rows in row_blocks(x.shape[-2])], axis=-1
@@ -135,6 +136,7 @@ class Model:
     @takes_float64("theta", "x", "y")
     def gradient(self, theta: Array, x: Array, y: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array]:
         """Return half the mean squared residual (...) and its gradient (..., N, P), without ever holding a Jacobian."""
+        gates.check_shapes(theta, x, self.atom_size, self.d)
         xp = namespace(theta, x, y)
         n = x.shape[-2]
         loss = grad = None
@@ -152,6 +154,7 @@ class Model:
     @takes_float64("theta", "x")
     def tangents(self, theta: Array, x: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array, Array, Array]:
         """Return f (n,) of atoms (N, P), its derivatives (N P, n), atoms in turn, and score and expert features."""
+        gates.check_shapes(theta, x, self.atom_size, self.d)
         f, (g, *turns), (phi, slope), q, e = self._forward(theta, x, tau, 1)
         u, v = gates.output_slopes(self.gate, g, phi, f, *turns), g * slope
         parts = [part for i in range(theta.shape[0]) for part in (u[i, None, :] * q, v[i, None, :] * e)]
