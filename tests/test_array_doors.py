@@ -249,7 +249,8 @@ BEHIND = {
         competition.Competition.logits competition.Competition.between experts gates.samples_last gates.score_features
         gates.check_shapes gates.gate_values gates.gate_derivatives gates.output_slopes gaussian.log_sum_exp
         gaussian.log_joint gaussian.posterior gaussian.check_atoms gaussian.check_inputs gaussian.check_data
-        gaussian.check_arguments gaussian.GaussianMixture general.FunctionModel.slopes general.FunctionModel.curvature logistic named tangents
+        gaussian.check_arguments gaussian.GaussianMixture general.FunctionModel.slopes
+        general.FunctionModel.curvature logistic named tangents
         tiles""",
     "rates": """bends data.series design.plan estimate.over_replicates estimate.wider loglog.arranged loglog.fit_array
         loglog.refuse_other verdict""",
