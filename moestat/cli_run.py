@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from moestat.api import write_report
 from moestat.cli_options import request as request_of
 from moestat.errors import InputError, UserError
+from moestat.sentences import listed
 
 if TYPE_CHECKING:
     from moestat.report.write import Report
@@ -92,7 +93,7 @@ def _dry_run(request: Request) -> None:
     if not study.reads and request.backend != "dask":
         begin.refuse_without_libraries(plan)
     begin.refuse_bad_data(plan)
-    grid = ", ".join(f"{axis} = {', '.join(str(v) for v in values)}" for axis, values in plan.axes.items())
+    grid = ", ".join(f"{axis} = {listed(values, 30)}" for axis, values in plan.axes.items())
     print(f"{study.title}\n{plan.study_file.shown}, preset {plan.preset_name}: {plan.preset.about}".rstrip(": "))
     print(f"experiment {plan.module_name}, seed {plan.seed}; grid: {grid or 'one point'}")
     print(f"{len(plan.arms)} arms: {', '.join(arm.name for arm in plan.arms)}")

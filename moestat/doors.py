@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any, ParamSpec, TypeVar
@@ -17,9 +17,13 @@ import array_api_compat
 import numpy as np
 
 from moestat.arrays import Array
+from moestat.sentences import show
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+RNGLike = np.random.Generator | np.random.BitGenerator | np.random.SeedSequence | int | Sequence[int] | None
+"""What an argument ``rng`` takes: all that ``numpy.random.default_rng`` does (SPEC 7 of Scientific Python)."""
 
 _ASSIGNED = (*functools.WRAPPER_ASSIGNMENTS, "__kwdefaults__")  # one dictionary of defaults: a change of it is meant
 _KINDS = {"b": "truth values", "c": "complex numbers", "M": "dates", "m": "spans of time", "S": "texts", "U": "texts"}
@@ -53,6 +57,8 @@ def as_float64(x: Any, name: str, *, bools: bool = False) -> Array:
         return xp.astype(x, xp.float64, copy=False)
     try:
         array = np.asarray(_without_masks(x, name) if isinstance(x, list | tuple) else x)
+    except (TypeError, RuntimeError) as error:  # a tensor of PyTorch that is on a GPU, has a gradient, or is bfloat16
+        raise TypeError(f"{name} cannot be read as an array ({' '.join(str(error).split())})") from None
     except ValueError:
         raise ValueError(f"{name} has rows of different lengths; allowed are arrays of one shape") from None
     if array.dtype.kind == "O":
@@ -71,29 +77,55 @@ def as_float64(x: Any, name: str, *, bools: bool = False) -> Array:
     return numbers
 
 
-def takes_float64(*names: str, finite: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def takes_float64(*names: str, finite: bool = False, empty: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a function a door: the named arguments go through :func:`as_float64`; a default of None stays None.
 
-    With ``finite``, numbers that are not finite are refused, by a ValueError that names the argument.
+    A ValueError that names the argument refuses an array of which one of the last two axes (atoms, samples,
+    coordinates) has length 0, unless ``empty``, and with ``finite`` numbers that are not finite.
     """
 
     def door_of(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
+        given = inspect.signature(function).parameters
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        places = [(name, None if given[name].kind is keyword else [*given].index(name)) for name in names]
 
         @functools.wraps(function, assigned=_ASSIGNED)
         def door(*args: P.args, **kwargs: P.kwargs) -> R:
-            bound = signature.bind(*args, **kwargs)
-            for name in names:
-                value = bound.arguments.get(name)
-                if name in bound.arguments and not (value is None and signature.parameters[name].default is None):
-                    bound.arguments[name] = array = as_float64(value, name)
-                    if finite and not bool((xp := array_api_compat.array_namespace(array)).all(xp.isfinite(array))):
-                        raise ValueError(f"{name} holds numbers that are not finite")
-            return function(*bound.args, **bound.kwargs)
+            there: list[Any] = list(args)
+            for name, place in places:
+                if place is not None and place < len(there):
+                    there[place] = _checked(there[place], name, given[name].default, finite, empty)
+                elif name in kwargs:
+                    kwargs[name] = _checked(kwargs[name], name, given[name].default, finite, empty)
+            return function(*there, **kwargs)
 
         return door
 
     return door_of
+
+
+def _checked(value: Any, name: str, default: Any, finite: bool, empty: bool) -> Any:
+    if value is None and default is None:
+        return value
+    array = as_float64(value, name)
+    if not empty and 0 in array.shape[-2:]:
+        raise ValueError(f"{name} has shape {tuple(array.shape)}; its last two axes must not have length 0")
+    if finite and not bool((xp := array_api_compat.array_namespace(array)).all(xp.isfinite(array))):
+        raise ValueError(f"{name} holds numbers that are not finite")
+    return array
+
+
+def as_generator(rng: RNGLike, name: str = "rng") -> np.random.Generator:
+    """Return a random generator of what an argument ``rng`` may be.
+
+    That is None for fresh entropy, a whole number or several as the seed, a SeedSequence or a BitGenerator; a Generator
+    comes back as it is, and goes on where it was. Raises TypeError for anything else.
+    """
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        allowed = "None, whole numbers from 0, and a SeedSequence, BitGenerator or Generator of numpy.random"
+        raise TypeError(f"{name} is {show(rng)}; allowed are {allowed}") from None
 
 
 def _without_masks(x: Any, name: str) -> Any:

@@ -1,6 +1,9 @@
 """What users call of rates, losses and fit takes arrays as they have them: the float64 answer, or a sentence."""
 
-import importlib
+import copy
+import importlib.util
+import inspect
+import pkgutil
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -14,10 +17,15 @@ import xarray as xr
 from moestat import rates
 from moestat.doors import as_float64
 from moestat.errors import InputError
+from moestat.fit import least_squares, mixture
 from moestat.fit.global_search import Budget
+from moestat.fit.gradient import perturb
 from moestat.losses import voronoi
+from moestat.models import gaussian, patches, truths
 from moestat.models.competition import Competition
 from moestat.models.gaussian_gate import GaussianGate
+from moestat.models.general import Model as model_of
+from moestat.models.named import NamedGate
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
@@ -27,6 +35,7 @@ PARTIAL = Model("sigmoid", "partial", "relu", 1)
 GAUSS = SoftmaxGaussian(1)
 GATED = GaussianGate(1)
 COMP = Competition(1, "affine", 1)
+OWN = model_of(NamedGate("softmax", "full"), "linear", d=1, gate_size=3)
 
 # whole numbers and halves: float16 holds them, and what integers keep of them is a problem, too
 TRUTH = np.array([[1.0, 2.0, -1.5, 3.0, 1.0], [-1.0, -2.5, 1.0, -2.0, 2.0]])
@@ -70,11 +79,25 @@ def plain(**others):
     return lambda function, **arrays: function(**arrays, **others)
 
 
+def method(of, name):
+    """Call a method of an object."""
+    return lambda _, **arrays: getattr(of, name)(**arrays)
+
+
+def fresh(number=1):
+    """One generator for a data set, the same at every call."""
+    return [np.random.default_rng([3, number])]
+
+
 def between(fitted, truth, model, *names, **others):
     one, two = names or ("fitted", "truth")
     return Door(plain(model=model, **others), {one: fitted, two: truth})
 
 
+MIXED = mixture.maximum_likelihood(X[0], Y[0], experts=1, starts=1)
+ONE = {"x": X, "y": Y, "theta": GAUSS_FITTED}
+STARTED = {"box": 5.0, "variances": (0.01, 100.0), "keep": 2}
+SETTLED = {"atoms": 2, "budget": 1, "noise_variance": 1.0, "width": 4}
 FIT = {"x": X, "y": Y, "starts": STARTS}
 GAUSS_FIT = {"x": X, "y": Y, "starts": GAUSS_STARTS, "truth": GAUSS_TRUTH}
 
@@ -82,6 +105,9 @@ DOORS = {
     "rates.difference.difference": Door(plain(), {"first": LOSS, "second": LOSS[:, ::-1] + 1.0, "over": SIZES}),
     "rates.estimate.replicate_slopes": Door(plain(), {"x": SIZES, "logs": LOSS}),
     "rates.estimate.mean_interval": Door(plain(), {"samples": LOSS}),
+    "rates.estimate.slopes": Door(plain(), {"x": SIZES, "logs": LOSS}),
+    "rates.estimate.interval": Door(plain(), {"samples": LOSS}),
+    "rates.tables.table": Door(lambda f, **a: list(f(**a).fits.values()), {"data": LOSS, "over": SIZES}),
     "rates.laws.compare_laws": Door(plain(), {"values": LOSS, "over": SIZES}),
     "rates.loglog.fit": Door(plain(), {"values": LOSS, "over": SIZES}),
     "losses.divergences.squared_hellinger": Door(
@@ -92,6 +118,11 @@ DOORS = {
     ),
     "losses.fisher.information": Door(plain(model=MODEL), {"theta": TRUTH, "x_points": POINTS}),
     "losses.fisher.fisher_line": Door(plain(model=MODEL, noise_variance=1.0), {"theta": TRUTH, "x_points": POINTS}),
+    "losses.gauge.shifts": between(FITTED[0], TRUTH, SOFT, "atoms", "truth"),
+    **{f"losses.general.{name}": between(FITTED, TRUTH, OWN) for name in ("voronoi", "matched", "blocks")},
+    "losses.matching.matched_sum": between(FITTED, TRUTH, SOFT),
+    "losses.minimisers.nearest_minimiser": between(FITTED[0], TRUTH, MODEL, "atoms", "truth"),
+    "losses.regression.regression_losses": between(FITTED, TRUTH, MODEL),
     "losses.function.rmse": Door(plain(model=MODEL), {"fitted": FITTED, "f_truth": Y[0, :13], "x_points": POINTS}),
     "losses.matching.nearest_expert": between(FITTED, TRUTH, MODEL),
     "losses.measures.competition_losses": between(COMP_FITTED, COMP_TRUTH, COMP),
@@ -108,6 +139,7 @@ DOORS = {
     **{
         f"losses.routing.{name}": Door(plain(), {"counts": COUNTS})
         for name in ("load", "dispatch_entropy", "purity", "experts_used", "effective_experts", "mutual_information")
+        + ("usage_entropy", "top_share")
     },
     "losses.sandwich.sandwich_line": Door(
         plain(model=MODEL, noise_variance=1.0, box=5.0), {"theta": TRUTH, "x_points": POINTS, "target": Y[0, :13]}
@@ -144,11 +176,90 @@ DOORS = {
         ),
         {"starts": STARTS[0], "values": Y[0, :16]},
     ),
+    "fit.population.same_minimum": Door(plain(model=SOFT), {"theta": FITTED[0], "other": TRUTH}),
+    "fit.gradient.perturb": Door(plain(radius=0.5, rng=1), {"theta": FITTED}),
+    "fit.newton.least_squares": Door(plain(model=MODEL, max_iterations=3), FIT),
+    "fit.newton.from_each": Door(plain(model=MODEL, max_iterations=3), {"x": X[0], "y": Y[0], "starts": STARTS[0]}),
+    "fit.settle.search": Door(
+        lambda f, **a: f(SOFT, streams=fresh(), **SETTLED, **a), {"x": X, "y": Y, "known": STARTS}
+    ),
+    "fit.settle.settle": Door(
+        lambda f, **a: f(SOFT, streams=(fresh(), fresh(2)), **SETTLED, **a), {"x": X, "y": Y, "known": STARTS}
+    ),
+    "fit.softmax_mle.rough_maxima": Door(
+        plain(box=5.0, variances=(0.01, 100.0), kept=1), {"x": X, "y": Y, "starts": GAUSS_STARTS}
+    ),
+    "fit.softmax_starts.inserted_starts": Door(plain(candidates=4, **STARTED), ONE),
+    "fit.softmax_starts.cut_starts": Door(plain(**STARTED), ONE),
+    "fit.mixture.MixtureFit.predict": Door(method(MIXED, "predict"), {"x": POINTS}),
+    "fit.mixture.MixtureFit.weights": Door(method(MIXED, "weights"), {"x": POINTS}),
+    "models.gates.pack_symmetric": Door(plain(), {"a": STARTS[0, :, :, :2]}),
+    "models.gates.unpack_symmetric": Door(plain(d=2), {"stored": PART_FITTED[..., :3]}),
+    **{
+        f"models.regression.Model.{name}": Door(method(SOFT, name), arrays)
+        for name, arrays in {
+            "predict": {"theta": FITTED, "x": POINTS},
+            "weights": {"theta": FITTED},
+            "gradient": {"theta": FITTED, "x": POINTS, "y": Y[0, :13]},
+            "tangents": {"theta": TRUTH, "x": POINTS},
+            "align": {"theta": FITTED, "reference": TRUTH},
+        }.items()
+    },
+    **{
+        f"models.general.FunctionModel.{name}": Door(method(OWN, name), arrays)
+        for name, arrays in {
+            "predict": {"theta": FITTED, "x": POINTS},
+            "tangents": {"theta": TRUTH, "x": POINTS},
+            "align": {"theta": FITTED, "reference": TRUTH},
+            "standard": {"theta": FITTED},
+        }.items()
+    },
+    **{
+        f"models.{place}.{type(family).__name__}.{name}": Door(method(family, name), {"theta": theta, **more})
+        for place, family, theta in (
+            ("softmax_gaussian", GAUSS, GAUSS_FITTED),
+            ("gaussian_gate", GATED, GATED_FITTED),
+            ("competition", COMP, COMP_FITTED),
+        )
+        for name, more in {
+            "components": {"x": POINTS},
+            "log_inputs": {"x": POINTS},
+            "winners": {"x": POINTS},
+            "score": {"x": POINTS, "y": Y[0, :13]},
+        }.items()
+        if hasattr(family, name)
+    },
+    "models.gaussian.log_density": Door(plain(model=GAUSS), {"theta": GAUSS_FITTED, "x": POINTS, "y": Y[0, :13]}),
+    "models.gaussian.log_likelihood": Door(plain(model=GAUSS), {"theta": GAUSS_FITTED, "x": POINTS, "y": Y[0, :13]}),
+    "models.gaussian.sample": Door(plain(model=GAUSS, rng=1), {"theta": GAUSS_TRUTH, "x": POINTS}),
+    "models.truths.sample": Door(plain(model=SOFT, n=5, noise_variance=1.0, rng=1), {"theta": TRUTH}),
+    "models.truths.split": Door(plain(model=SOFT, n_fitted=4), {"theta": TRUTH}),
+}
+# Loops and their parts, behind the doors: they take what a door has made of the user's numbers, in float64 or in a
+# float32 of their own, millions of times.
+BEHIND = {
+    "fit": """active_set certificate competition_likelihood competition_mle.thrown_out compiled_problem cuda
+        cuda_problem descent em.em end_points entrance gaussian_gate general general_search kernel levenberg_marquardt
+        likelihood linalg local_search moments moves population.lowest_minima search_starts second_order slots
+        softmax_likelihood softmax_mle.SoftmaxLikelihood trust_region""",
+    "identify": "derivatives evaluate families relations",
+    "losses": """comparison fisher.line_of fisher.expected_norm gauge.candidates gauge.geometric_median matching.paired
+        minimisers.losses_with pieces rays routing.one_hot""",
+    "models": """blocks competition.Competition.features competition.Competition.outputs competition.Competition.rank
+        competition.Competition.logits competition.Competition.between experts gates.samples_last gates.score_features
+        gates.check_shapes gates.gate_values gates.gate_derivatives gates.output_slopes gaussian.log_sum_exp
+        gaussian.log_joint gaussian.posterior gaussian.check_atoms gaussian.check_inputs gaussian.check_data
+        gaussian.check_arguments gaussian.GaussianMixture general.FunctionModel.slopes
+        general.FunctionModel.curvature logistic named tangents
+        tiles""",
+    "rates": """bends data.series design.plan estimate.over_replicates estimate.wider loglog.arranged loglog.fit_array
+        loglog.refuse_other verdict""",
 }
 
 
 TYPES = ("int64", "uint64", "float32", "float16", "longdouble", ">f8")
-KINDS = (*TYPES, "list", "objects", "labelled", "read-only", "Fortran")
+KINDS = (*TYPES, "list", "objects", "labelled", "frame", "tensor", "read-only", "Fortran")
+FEWER = ("int64", "float16", ">f8", "list", "tensor", "Fortran")  #: For what takes longer.
 
 
 def given(kind, array):
@@ -163,7 +274,11 @@ def given(kind, array):
         there = array.copy()
         there.flags.writeable = False
         return there, array
+    if kind == "tensor" and importlib.util.find_spec("torch"):
+        return importlib.import_module("torch").tensor(array), array
     made = {"list": np.ndarray.tolist, "objects": lambda a: a.astype(object), "labelled": xr.DataArray}
+    made["frame"] = pd.DataFrame if array.ndim == 2 else np.ndarray.tolist  # a table has two axes
+    made["tensor"] = np.ndarray.tolist
     return made.get(kind, np.asfortranarray)(array), array
 
 
@@ -180,14 +295,17 @@ def numbers_of(result):
     return [] if result is None or isinstance(result, Model | Competition) else [np.asarray(result)]
 
 
+def found_at(name):
+    """Return a function, or a method, by its place below moestat."""
+    *module, path = name.split(".", min(2, name.count(".")))
+    return pkgutil.resolve_name(f"moestat.{'.'.join(module)}:{path}")
+
+
 def outcome(name, arrays):
     """Return the numbers that a door gives, or the sentence that refuses them; ``.searched`` names a second case."""
-    module, function = name.removesuffix(".searched").rsplit(".", 1)
     with np.errstate(all="ignore"):
         try:
-            return numbers_of(
-                DOORS[name].call(getattr(importlib.import_module(f"moestat.{module}"), function), **arrays)
-            )
+            return numbers_of(DOORS[name].call(found_at(name.removesuffix(".searched")), **arrays))
         except (InputError, TypeError, ValueError) as error:
             return str(error)
 
@@ -202,14 +320,63 @@ def same(one, other, *, exactly=True):
     )
 
 
+NAMED = {("labelled", "loglog"), ("labelled", "difference"), ("labelled", "tables"), ("frame", "mixture")}
+"""Where labels mean something; they have tests of their own."""
+OTHERWISE = {"order", "data", "target", "truth"}
+"""Arguments that are integers or have another form, and one that is not needed."""
+
+
+def arguments_that_are_arrays(function):
+    """Return the names of the arguments that are annotated as arrays; functions of arrays are none."""
+    found = {
+        p.name: str(p.annotation) for p in inspect.signature(function).parameters.values() if p.kind != p.VAR_KEYWORD
+    }
+    arrays = {name for name, kind in found.items() if kind == "Any" or "Array" in kind or "ndarray" in kind}
+    return {name for name in arrays if "Callable" not in found[name] and name != "self"}
+
+
+def public():
+    """Yield the place of every public function and method of the library that takes an array, and those arguments."""
+    for room in BEHIND:
+        package = importlib.import_module(f"moestat.{room}")
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            try:
+                module = importlib.import_module(info.name)
+            except ModuleNotFoundError as error:
+                assert error.name in ("numba", "llvmlite"), error  # compiled code is behind the doors
+                continue
+            for name, thing in vars(module).items():
+                if name.startswith("_") or getattr(thing, "__module__", "") != module.__name__:
+                    continue
+                own = {name: thing} if inspect.isfunction(thing) else {}
+                if inspect.isclass(thing):
+                    own = {f"{name}.{key}": part for key, part in vars(thing).items() if inspect.isfunction(part)}
+                for path, function in own.items():
+                    place = f"{module.__name__}.{path}".removeprefix("moestat.")
+                    if "._" not in place and (names := arguments_that_are_arrays(function)):
+                        yield place, names
+
+
+def test_every_public_function_that_takes_arrays_is_tried_or_is_behind_a_door():
+    behind = tuple(f"{room}.{place}." for room, places in BEHIND.items() for place in places.split())
+    seen = dict(public())
+    untried = [place for place in seen if place not in DOORS and not f"{place}.".startswith(behind)]
+    assert not untried, untried
+    for place in seen.keys() & DOORS.keys():
+        missed = seen[place] - DOORS[place].arrays.keys() - OTHERWISE
+        assert not missed, (place, missed)
+    idle = [one for one in behind if not any(f"{place}.".startswith(one) for place in seen)]
+    assert not idle or not importlib.util.find_spec("numba"), idle
+
+
 @pytest.mark.parametrize("name", DOORS)
 def test_numbers_of_every_kind_give_the_answer_of_float64(name):
     known = {}
-    for kind in KINDS:
+    for kind in FEWER if name.startswith("fit.") else KINDS:
         pairs = {argument: given(kind, array) for argument, array in DOORS[name].arrays.items()}
         there, as_double = ({argument: pair[k] for argument, pair in pairs.items()} for k in (0, 1))
-        if kind == "labelled" and name in ("rates.loglog.fit", "rates.difference.difference"):
-            continue  # labels mean something there, and have tests of their own
+        if (kind, name.split(".")[1]) in NAMED:
+            continue
         same_numbers = b"".join(array.tobytes() for array in as_double.values())
         if same_numbers not in known:
             known[same_numbers] = outcome(name, as_double)
@@ -231,6 +398,52 @@ def test_what_is_masked_is_nan_and_what_is_no_number_is_refused(name):
         for there in (array + 0.5j, array.astype(str), np.full(array.shape, np.datetime64("2024-01-01"))):
             found = outcome(name, arrays | {argument: there})
             assert isinstance(found, str) and found.endswith("; allowed are real numbers"), (argument, there, found)
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_an_array_without_samples_or_coordinates_is_refused_in_a_sentence_or_has_no_answer(name):
+    arrays = DOORS[name].arrays
+    for argument, array in arrays.items():
+        for axis in range(max(array.ndim - 2, 0), array.ndim):
+            found = outcome(name, arrays | {argument: array.take([], axis=axis)})
+            if isinstance(found, str):
+                assert argument in found or "shape" in found, (argument, axis, found)
+            elif not name.startswith("rates."):  # which have a level, and NaN for the rest
+                kept = [part for part in found if part.dtype.kind == "f" and part.size]
+                assert not all(np.isfinite(part).all() for part in kept) or not kept, (argument, axis, found)
+
+
+@pytest.mark.parametrize("model", [MODEL, SOFT, OWN], ids=["sigmoid", "softmax", "functions"])
+def test_atoms_and_samples_of_another_size_are_named(model):
+    for wrong in ({"theta": FITTED[..., :4]}, {"theta": TRUTH[0]}, {"x": np.ones((13, 2))}, {"x": POINTS[:, 0]}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} has shape .*; it must be "):
+            model.predict(**({"theta": FITTED, "x": POINTS} | wrong))
+
+
+SEEDS = {"None": None, "int": 3, "sequence": [3, 1], "SeedSequence": np.random.SeedSequence(3)}
+SEEDS |= {"BitGenerator": np.random.PCG64(3), "Generator": np.random.default_rng(3)}
+DRAWING = {
+    "sample": lambda rng: truths.sample(SOFT, TRUTH, 4, 1.0, rng)[1],
+    "truth": lambda rng: truths.ground_truth(SOFT, 2, "dense", rng),
+    "points": lambda rng: truths.uniform(rng, 3, 2),
+    "noise": lambda rng: truths.standard_normal(rng, 3),
+    "responses": lambda rng: gaussian.sample(GAUSS, GAUSS_TRUTH, POINTS, rng),
+    "perturb": lambda rng: perturb(TRUTH, 1.0, rng),
+    "dictionary": lambda rng: patches.dictionary(rng, 1, 3).labels,
+    "fit": lambda rng: least_squares(MODEL, X, Y, atoms=1, rng=rng, max_iterations=1).theta,
+}
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_an_rng_is_whatever_numpy_makes_a_generator_of(name):
+    draw = DRAWING[name]
+    for kind, seed in SEEDS.items():
+        found = draw(copy.deepcopy(seed))
+        assert kind == "None" or np.array_equal(found, draw(np.random.default_rng(copy.deepcopy(seed)))), kind
+    assert not np.array_equal(draw(None), draw(None)), "None is fresh entropy"
+    for wrong in ("3", 1.5, -1):
+        with pytest.raises(TypeError, match="rng is .*; allowed are None, whole numbers from 0, and a SeedSequence"):
+            draw(wrong)
 
 
 def test_float64_and_arrays_of_other_libraries_stay_there():

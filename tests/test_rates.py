@@ -338,3 +338,24 @@ def test_the_planned_pairs_decide_as_often_as_planned(margin, sd):
         rates.paired_seeds(0.0, 1.0)
     with pytest.raises(ValueError, match="more than 1000 seeds"):
         rates.paired_seeds(1e-3, 1.0, most=1000)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e-12, 1e8, 1e160, 1e300])
+def test_units_of_the_loss_change_no_exponent_and_no_interval(unit):
+    sizes = np.array([1e3, 3e3, 1e4, 3e4, 1e5, 3e5])
+    noise = np.random.default_rng(5).lognormal(0, 0.05, (6, 7))
+    losses = (sizes[:, None] ** -0.5 + 0.003) * noise
+    plain, scaled = (rates.compare_laws(c * losses, over=sizes) for c in (1.0, unit))
+    for law, other in zip(plain.laws, scaled.laws, strict=True):
+        assert law.name == other.name
+        assert other.p == pytest.approx(law.p, rel=1e-4, nan_ok=True)
+        for name, e in law.parameters.items():
+            known = {"scale": unit, "floor": unit}.get(name, 1.0)
+            found = [
+                end / known
+                for end in (other.parameters[name].value, other.parameters[name].low, other.parameters[name].high)
+            ]
+            if name != "level":  # the log of a loss
+                assert found == pytest.approx([e.value, e.low, e.high], rel=1e-4, abs=1e-9), name
+    slope, of_scaled = (rates.fit(c * losses, over=sizes) for c in (1.0, unit))
+    assert (of_scaled.low, of_scaled.slope, of_scaled.high) == pytest.approx((slope.low, slope.slope, slope.high))

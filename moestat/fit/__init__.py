@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from moestat.arrays import Array
+    from moestat.doors import RNGLike
     from moestat.fit.mixture import MixtureFit
     from moestat.fit.newton import Fit
     from moestat.models.general import FunctionModel
@@ -27,7 +26,7 @@ def least_squares(
     *,
     atoms: int | None = None,
     search: Literal["local", "global"] = "local",
-    rng: np.random.Generator | int = 0,
+    rng: RNGLike = 0,
     **settings: Any,
 ) -> Fit:
     """Fit a mixture of experts by least squares, whatever its gate and experts are (:func:`moestat.Model`).
@@ -44,8 +43,8 @@ def least_squares(
         atoms of the best (:mod:`moestat.fit.global_search`, :mod:`moestat.fit.general_search`): slower, and the
         estimator that theorems are about. Its ``start_losses`` are those of all fits that came to their end, NaN where
         a data set has fewer, and ``start`` is the position of the best among them.
-    rng : numpy.random.Generator or int, default 0
-        For random starts and the search. Equal ones give equal fits.
+    rng : what numpy.random.default_rng takes, default 0
+        For random starts and the search. Equal seeds give equal fits.
     **settings
         Those of :func:`moestat.fit.newton.least_squares`: ``box`` (5 by default: the largest absolute value of a
         parameter), ``max_iterations``, ``tolerance``, ...; and ``budget`` of a global search.

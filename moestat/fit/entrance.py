@@ -8,7 +8,7 @@ import numpy as np
 
 from moestat import streams
 from moestat.arrays import Array, to_numpy
-from moestat.doors import as_float64
+from moestat.doors import RNGLike, as_float64, as_generator
 from moestat.errors import InputError
 from moestat.fit import general, general_search, global_search, newton, search_starts
 from moestat.fit.newton import Fit
@@ -26,7 +26,7 @@ def least_squares(
     starts: Array | None,
     atoms: int | None,
     search: str,
-    rng: np.random.Generator | int,
+    rng: RNGLike,
     settings: dict[str, Any],
 ) -> Fit:
     """Check the arguments, draw starts where there are none, and fit."""
@@ -56,7 +56,7 @@ def least_squares(
         raise InputError(f"atoms is {show(atoms)}; allowed are whole numbers from 1")
     if given is not None and atoms not in (None, given.shape[2]):
         raise InputError(f"atoms is {atoms}, and starts has {given.shape[2]}; leave one of them out")
-    seeds = np.random.default_rng(rng).integers(2**63, size=x.shape[0])
+    seeds = as_generator(rng).integers(2**63, size=x.shape[0])
     box = float(settings.get("box", 5.0))
     if given is None:
         drawn = [

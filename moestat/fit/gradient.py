@@ -14,7 +14,7 @@ import array_api_compat
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
-from moestat.doors import takes_float64
+from moestat.doors import RNGLike, as_generator, takes_float64
 from moestat.fit import kernel
 from moestat.models.regression import Model
 
@@ -24,7 +24,8 @@ some fifty kernels a step, half a million in ten epochs of n = 1e5 in batches of
 _ROWS = 8192  # samples gathered at a time, rounded to whole minibatches; the numbers do not depend on it
 
 
-def perturb(theta: np.ndarray, radius: float, rng: np.random.Generator) -> np.ndarray:
+@takes_float64("theta")
+def perturb(theta: np.ndarray, radius: float, rng: RNGLike) -> np.ndarray:
     """Add independent N(0, radius^2) to every stored coordinate, (..., N, P).
 
     A is stored isometrically, so this is the law of the symmetric part of A + E with E a full matrix of independent
@@ -33,7 +34,7 @@ def perturb(theta: np.ndarray, radius: float, rng: np.random.Generator) -> np.nd
     """
     if not radius >= 0:
         raise ValueError(f"radius is {radius}; it must be at least 0")
-    return theta + radius * rng.standard_normal(theta.shape)
+    return theta + radius * as_generator(rng).standard_normal(theta.shape)
 
 
 @takes_float64("x", "y", "start")

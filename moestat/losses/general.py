@@ -102,7 +102,7 @@ def _powers(exponents: Exponents | None, model: FunctionModel) -> dict[str, tupl
 
 
 def _infimum(loss, fitted: np.ndarray, truth: np.ndarray, model: FunctionModel) -> np.ndarray:  # type: ignore[no-untyped-def]
-    """Return the least loss over a list of measures, NaN for fits that are not finite."""
+    """Return the least loss over a list of measures, NaN for fits, or with measures, that are not finite."""
     for name, atoms in (("fitted", fitted), ("truth", truth)):
         if atoms.ndim < 2 or atoms.shape[-1] != model.atom_size:
             raise InputError(f"{name} has shape {atoms.shape}; it must be (..., atoms, {model.atom_size})")
@@ -110,8 +110,12 @@ def _infimum(loss, fitted: np.ndarray, truth: np.ndarray, model: FunctionModel) 
         raise InputError(f"truth has shape {truth.shape}; allowed are (N*, P) and (K, N*, P) with K >= 1")
     known = np.isfinite(fitted).all(axis=(-2, -1))
     usable = np.where(known[..., None, None], fitted, 1.0)
-    losses = [loss(usable, one, model) for one in (truth if truth.ndim == 3 else truth[None])]
+    losses = [_loss_to(one, usable, loss, model) for one in (truth if truth.ndim == 3 else truth[None])]
     return np.where(known, np.min(losses, axis=0), np.nan)
+
+
+def _loss_to(truth: np.ndarray, fitted: np.ndarray, loss, model: FunctionModel) -> np.ndarray:  # type: ignore[no-untyped-def]
+    return np.asarray(loss(fitted, truth, model)) if np.isfinite(truth).all() else np.full(fitted.shape[:-2], np.nan)
 
 
 def _distances(fitted: np.ndarray, truth: np.ndarray, model: FunctionModel) -> dict[str, np.ndarray]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from moestat.doors import takes_float64
 from moestat.losses import matching, minimisers, quotient, voronoi
 from moestat.models.regression import Model
 
 
+@takes_float64("fitted", "truth")
 def regression_losses(fitted: np.ndarray, truth: np.ndarray, model: Model) -> dict[str, np.ndarray]:
     """Return the losses (...) of regression fits (..., N, P) that apply to a model, to a truth or a list of measures.
 

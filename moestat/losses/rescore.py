@@ -84,6 +84,8 @@ def rescore(
     for name, numbers in (("truth", target), ("n", sizes)):
         if not np.isfinite(numbers).all():
             raise ValueError(f"{name} holds numbers that are not finite")
+    if 0 in fitted.shape[-2:]:
+        raise ValueError(f"parameters has shape {fitted.shape}; there is no atom to score")
     losses = score(fitted, target, model, x=x)
     whole = np.asarray(n).dtype.kind in "iu"
     return xr.Dataset(

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from moestat.arrays import Array, namespace
+from moestat.doors import takes_float64
 from moestat.models.gates import samples_last
 from moestat.models.gaussian import Components, check_arguments, log_sum_exp, posterior
 
@@ -99,6 +100,7 @@ class Competition:
             place.append(ahead)
         return xp.stack(place, axis=-2)
 
+    @takes_float64("theta", "x")
     def winners(self, theta: Array, x: Array) -> Array:
         """Return which experts are active, a bool array (..., k, n)."""
         size = namespace(theta, x).abs(self.components(theta, x).mean)
@@ -133,6 +135,7 @@ class Competition:
     def _middle(self, rank: Array) -> Array:
         return (rank == self.active - 1) | (rank == self.active)
 
+    @takes_float64("theta", "x")
     def components(self, theta: Array, x: Array) -> Components:
         """Return gate values, means and variances, see :class:`moestat.models.gaussian.Components`.
 
@@ -146,6 +149,7 @@ class Competition:
         logits, _ = self.logits(g, 0.0)
         return Components(logits - log_sum_exp(logits)[..., None, :], g, theta[..., self.variance])
 
+    @takes_float64("theta", "x", "y")
     def score(self, theta: Array, x: Array, y: Array) -> Array:
         r"""Return the derivative of log p(y | x) in every coordinate, sample by sample, between the jumps.
 

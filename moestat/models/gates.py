@@ -17,6 +17,7 @@ import numpy as np
 
 from moestat import own
 from moestat.arrays import Array, clamp, namespace
+from moestat.doors import takes_float64
 
 Gate = Literal["sigmoid", "softmax"]
 Score = Literal["full", "partial", "linear"]
@@ -28,6 +29,13 @@ def score_size(score: Score, d: int) -> int:
     """Return the number Q of gate coordinates of one atom."""
     quadratic = d * (d + 1) // 2
     return 1 + {"full": d + quadratic, "partial": quadratic, "linear": d}[score]
+
+
+def check_shapes(theta: Array, x: Array, size: int, d: int) -> None:
+    """Refuse atoms (..., N, size) or samples (..., n, d) of another shape, by a ValueError that names them."""
+    for name, array, last, told in (("theta", theta, size, f"(..., N, {size})"), ("x", x, d, f"(..., n, {d})")):
+        if array.ndim < 2 or array.shape[-1] != last:
+            raise ValueError(f"{name} has shape {tuple(array.shape)}; it must be {told}")
 
 
 def samples_last(x: Array) -> Array:
@@ -89,6 +97,7 @@ def output_slopes(gate: str, g: Array, phi: Array, f: Array, *derivatives: Array
     return derivatives[0] * phi
 
 
+@takes_float64("a")
 def pack_symmetric(a: Array) -> Array:
     """Return the isometric storage (..., d (d + 1) / 2) of the symmetric part A of square matrices (..., d, d).
 
@@ -102,6 +111,7 @@ def pack_symmetric(a: Array) -> Array:
     return xp.concat(parts, axis=-1)
 
 
+@takes_float64("stored")
 def unpack_symmetric(stored: Array, d: int) -> Array:
     """Return the symmetric matrices (..., d, d) of their isometric storage; inverse of :func:`pack_symmetric`."""
     xp = namespace(stored)

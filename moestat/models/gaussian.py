@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import RNGLike, as_generator, takes_float64
 from moestat.models.blocks import row_blocks
 
 LOG_2PI = math.log(2.0 * math.pi)
@@ -64,12 +65,14 @@ def posterior(at: Components, y: Array) -> tuple[Array, Array, Array]:
     return r, pull, 0.5 * r * (pull * pull - 1.0 / at.variance)
 
 
+@takes_float64("theta", "x", "y")
 def log_density(model: GaussianMixture, theta: Array, x: Array, y: Array) -> Array:
     """Return log p(y | x), (..., n), of theta (..., N, P), x (..., n, d), y (..., n)."""
     check_arguments(model, theta, x, y)
     return log_sum_exp(log_joint(model.components(theta, x), y))
 
 
+@takes_float64("theta", "x", "y")
 def log_likelihood(model: GaussianMixture, theta: Array, x: Array, y: Array) -> Array:
     """Return the sum of log p(y | x) over the samples, (...); arguments as in :func:`log_density`."""
     check_arguments(model, theta, x, y)
@@ -81,8 +84,10 @@ def log_likelihood(model: GaussianMixture, theta: Array, x: Array, y: Array) -> 
     return total
 
 
-def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+@takes_float64("theta", "x")
+def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: RNGLike) -> np.ndarray:
     """Draw responses y (n,) at inputs x (n, d) from one measure theta (N, P)."""
+    rng = as_generator(rng)
     check_atoms(theta, model.atom_size, one=True)
     check_inputs(x, model.d, one=True)
     at = model.components(theta, x)
@@ -96,7 +101,7 @@ def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.ran
 
 
 def check_atoms(theta: Array, atom_size: int, *, name: str = "theta", one: bool = False) -> None:
-    """Refuse, in a sentence, atoms of a wrong shape, not floating-point, not finite, or of no positive variance.
+    """Refuse, in a sentence, atoms of a wrong shape, not finite, or of no positive variance.
 
     With ``one`` they must be those of one measure, as inputs of :func:`check_inputs` those of one data set.
     """
@@ -104,11 +109,9 @@ def check_atoms(theta: Array, atom_size: int, *, name: str = "theta", one: bool 
         axes = "atoms" if one else "..., atoms"
         raise ValueError(f"{name} has shape {tuple(theta.shape)}; it must be ({axes}, {atom_size}), the variance last")
     xp = namespace(theta)
-    if not xp.isdtype(theta.dtype, "real floating"):
-        raise ValueError(f"{name} holds numbers of type {theta.dtype}; they must be floating-point numbers")
     if not bool(xp.all(xp.isfinite(theta))):
         raise ValueError(f"{name} holds numbers that are not finite")
-    smallest = float(xp.min(theta[..., -1])) if theta.shape[-2] else 1.0
+    smallest = float(xp.min(theta[..., -1])) if 0 not in theta.shape else 1.0
     if not smallest > 0:
         raise ValueError(f"{name} holds the variance {smallest:g}; variances must be positive")
 

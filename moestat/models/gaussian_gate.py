@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moestat.arrays import Array, namespace
+from moestat.doors import takes_float64
 from moestat.models.experts import expert_features
 from moestat.models.gates import samples_last, unpack_symmetric
 from moestat.models.gaussian import LOG_2PI, Components, log_sum_exp
@@ -72,6 +73,7 @@ class GaussianGate:
         """Position of the variance."""
         return slice(self.atom_size - 1, self.atom_size)
 
+    @takes_float64("theta", "x")
     def log_inputs(self, theta: Array, x: Array) -> Array:
         """Return log pi_i + log N(x | c_i, Gamma_i), (..., N, n), of ``theta`` (..., N, P), ``x`` (..., n, d)."""
         xp = namespace(theta, x)
@@ -81,6 +83,7 @@ class GaussianGate:
         scale = xp.log(theta[..., 0]) - xp.sum(xp.log(xp.linalg.diagonal(root)), axis=-1) - 0.5 * self.d * LOG_2PI
         return scale[..., None] - 0.5 * square
 
+    @takes_float64("theta", "x")
     def components(self, theta: Array, x: Array) -> Components:
         """Return the conditional mixture, as :meth:`moestat.models.softmax_gaussian.SoftmaxGaussian.components`."""
         scores = self.log_inputs(theta, x)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from moestat.arrays import to_numpy
+from moestat.doors import takes_float64
 from moestat.errors import InputError
 from moestat.models import gates, probes, regression, tangents
 from moestat.models.gates import Score
@@ -165,9 +167,11 @@ class FunctionModel:
             return 4096
         return int(np.clip(CACHE // (4 * (2 * max(self.gate_size, self.expert_size) + 1)), 128, 1024))
 
+    @takes_float64("theta", "x")
     def predict(self, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the regression function (..., n) of atoms (..., N, P) at samples (..., n, d); batches broadcast."""
-        theta, x = np.asarray(theta, dtype=np.float64), np.asarray(x, dtype=np.float64)
+        theta, x = to_numpy(theta), to_numpy(x)
+        gates.check_shapes(theta, x, self.atom_size, self.d)
         shape = np.broadcast_shapes(theta.shape[:-2], x.shape[:-2])
         atoms = np.broadcast_to(theta, (*shape, *theta.shape[-2:])).reshape(-1, *theta.shape[-2:])
         points = np.broadcast_to(x, (*shape, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
@@ -182,9 +186,12 @@ class FunctionModel:
             parts.append(np.einsum("ni,ni->n", w, e))
         return np.concatenate(parts)
 
+    @takes_float64("theta", "x")
     def tangents(self, theta: np.ndarray, x: np.ndarray, *, tau: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return f (n,) of atoms (N, P), and its derivatives (N P, n), atoms in turn; ``tau`` has no meaning here."""
-        f, slopes = self.slopes(np.asarray(theta, dtype=np.float64), np.asarray(x, dtype=np.float64))
+        theta, x = to_numpy(theta), to_numpy(x)
+        gates.check_shapes(theta, x, self.atom_size, self.d)
+        f, slopes = self.slopes(theta, x)
         return f, np.swapaxes(slopes, 1, 2).reshape(len(x), -1).T
 
     def slopes(self, theta: np.ndarray, x: np.ndarray, *, coarse: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -245,6 +252,7 @@ class FunctionModel:
             out[own, k:, own, k:] += np.einsum("ni,nabi->iab", w * by_r, curved)
         return out.reshape(n_atoms * size, -1)
 
+    @takes_float64("theta", "reference")
     def align(self, theta: np.ndarray, reference: np.ndarray) -> np.ndarray:
         """Return atoms (..., N, P) in their standard form, shifted towards reference atoms (N*, P) where f allows it.
 
@@ -270,9 +278,10 @@ class FunctionModel:
             atoms[:, places] += moves[0]
         return flat.reshape(theta.shape)
 
+    @takes_float64("theta")
     def standard(self, theta: np.ndarray) -> np.ndarray:
         """Return atoms (..., N, P) in the form that the invariances give them."""
-        theta = np.asarray(theta, dtype=np.float64)
+        theta = to_numpy(theta)
         flat = [self._form(atoms) for atoms in theta.reshape(-1, *theta.shape[-2:])]
         return np.array(flat).reshape(theta.shape)
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from moestat.doors import RNGLike, as_generator
+
 Range = tuple[float, float]  #: Bounds of a uniform amplitude; equal bounds make it a constant.
 
 
@@ -44,18 +46,18 @@ class Examples:
     position: np.ndarray  #: (n, 3) int, which patch holds the label signal, the centre and the feature noise.
 
 
-def dictionary(rng: np.random.Generator, clusters: int, dimension: int) -> Dictionary:
+def dictionary(rng: RNGLike, clusters: int, dimension: int) -> Dictionary:
     """Draw 2K orthonormal directions in R^d, uniformly."""
     if dimension < 2 * clusters:
         raise ValueError(f"dimension is {dimension}; {clusters} clusters need at least {2 * clusters}")
-    q, r = np.linalg.qr(rng.standard_normal((dimension, 2 * clusters)))
+    q, r = np.linalg.qr(as_generator(rng).standard_normal((dimension, 2 * clusters)))
     q = q * np.sign(np.diagonal(r))  # makes the law of q exactly uniform
     return Dictionary(labels=q.T[:clusters].copy(), centres=q.T[clusters:].copy())
 
 
 def draw(
-    scalars: np.random.Generator,
-    vectors: np.random.Generator,
+    scalars: RNGLike,
+    vectors: RNGLike,
     directions: Dictionary,
     n: int,
     patches: int,
@@ -71,6 +73,7 @@ def draw(
         raise ValueError(f"clusters is {clusters}; the feature noise of another cluster needs at least 2")
     if patches < 3:
         raise ValueError(f"patches is {patches}; an example has three patches with structure, so at least 3 are needed")
+    scalars, vectors = as_generator(scalars, "scalars"), as_generator(vectors, "vectors")
     u = scalars.random((n, 7 + patches))
     noise = vectors.standard_normal((n, patches - 3, d)) * (law.noise_scale / np.sqrt(d))
 

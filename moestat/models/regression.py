@@ -15,6 +15,7 @@ from scipy.optimize import linear_sum_assignment
 
 from moestat import own
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.models import experts, gates
 from moestat.models.blocks import row_blocks
 from moestat.models.experts import Smoothing
@@ -112,16 +113,19 @@ class Model:
         """Positions of the expert's coordinates [a, beta] in an atom."""
         return slice(self.gate_size, self.atom_size)
 
+    @takes_float64("theta", "x")
     def predict(self, theta: Array, x: Array, *, tau: Smoothing = 0.0) -> Array:
         """Return the regression function (..., n) at the samples (..., n, d); their batches broadcast.
 
         ``tau`` smooths the ReLU, see :func:`moestat.models.experts.activation`.
         """
+        gates.check_shapes(theta, x, self.atom_size, self.d)
         xp = namespace(theta, x)
         return xp.concat(
             [self._forward(theta, x[..., rows, :], tau, 0)[0] for rows in row_blocks(x.shape[-2])], axis=-1
         )
 
+    @takes_float64("theta")
     def weights(self, theta: Array) -> Array:
         """Return the weights w_i (..., N) of the mixing measure: exp(c_i) for the softmax, g(c_i) for other gates g."""
         c = theta[..., 0]
@@ -129,8 +133,10 @@ class Model:
             return namespace(c).exp(c)
         return gates.gate_values(self.gate, c)
 
+    @takes_float64("theta", "x", "y")
     def gradient(self, theta: Array, x: Array, y: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array]:
         """Return half the mean squared residual (...) and its gradient (..., N, P), without ever holding a Jacobian."""
+        gates.check_shapes(theta, x, self.atom_size, self.d)
         xp = namespace(theta, x, y)
         n = x.shape[-2]
         loss = grad = None
@@ -145,13 +151,16 @@ class Model:
             grad = piece if grad is None else grad + piece
         return loss / n, grad / n
 
+    @takes_float64("theta", "x")
     def tangents(self, theta: Array, x: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array, Array, Array]:
         """Return f (n,) of atoms (N, P), its derivatives (N P, n), atoms in turn, and score and expert features."""
+        gates.check_shapes(theta, x, self.atom_size, self.d)
         f, (g, *turns), (phi, slope), q, e = self._forward(theta, x, tau, 1)
         u, v = gates.output_slopes(self.gate, g, phi, f, *turns), g * slope
         parts = [part for i in range(theta.shape[0]) for part in (u[i, None, :] * q, v[i, None, :] * e)]
         return f, namespace(x).concat(parts, axis=0), q, e
 
+    @takes_float64("theta", "reference", finite=True)
     def align(self, theta: Array, reference: Array) -> Array:
         """Remove the softmax gauge: shift the gate coordinates of (..., N, P) towards a reference (N*, P).
 
@@ -163,11 +172,9 @@ class Model:
         if self.gate != "softmax":
             return theta
         xp = namespace(theta)
-        flat = to_numpy(theta).reshape((-1, *theta.shape[-2:]))
-        target = to_numpy(reference).astype(np.float64).tobytes()
-        aligned = flat.astype(np.float64)
+        aligned, target = to_numpy(theta).reshape((-1, *theta.shape[-2:])).copy(), to_numpy(reference)
         for member in aligned:
-            member[:, : self.gate_size] += _gauge(member.tobytes(), target, self.atom_size, self.gate_size)
+            member[:, : self.gate_size] += _gauge(member.tobytes(), target.tobytes(), self.atom_size, self.gate_size)
         return xp.reshape(xp.asarray(aligned, dtype=theta.dtype), theta.shape)
 
     def _forward(self, theta: Array, x: Array, tau: Smoothing, order: int) -> tuple[Any, ...]:

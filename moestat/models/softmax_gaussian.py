@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moestat.arrays import Array, namespace
+from moestat.doors import takes_float64
 from moestat.models.experts import expert_features
 from moestat.models.gates import SCORES, Score, score_features, score_size
 from moestat.models.gaussian import Components, check_arguments, log_sum_exp, posterior
@@ -74,6 +75,7 @@ class SoftmaxGaussian:
         """Position of the variance."""
         return slice(self.a.stop + 1, self.a.stop + 2)
 
+    @takes_float64("theta", "x")
     def components(self, theta: Array, x: Array) -> Components:
         """Return gate values, means and variances, see :class:`moestat.models.gaussian.Components`.
 
@@ -83,6 +85,7 @@ class SoftmaxGaussian:
         mean = theta[..., self.eta] @ expert_features(x)
         return Components(scores - log_sum_exp(scores)[..., None, :], mean, theta[..., self.variance])
 
+    @takes_float64("theta", "x", "y")
     def score(self, theta: Array, x: Array, y: Array) -> Array:
         r"""Return the derivative of log p(y | x) in every coordinate, sample by sample, (..., N, P, n).
 

@@ -12,6 +12,8 @@ from typing import Literal
 
 import numpy as np
 
+from moestat.arrays import to_numpy
+from moestat.doors import RNGLike, as_float64, as_generator, takes_float64
 from moestat.errors import InputError
 from moestat.models.experts import HOMOGENEOUS
 from moestat.models.gates import pack_symmetric
@@ -25,9 +27,7 @@ LawOfNoise = Callable[[np.random.Generator, int], np.ndarray]
 """``law(rng, n)`` returns n draws (n,) of mean 0 and variance 1."""
 
 
-def ground_truth(
-    model: Model, n_true: int, regime: Regime, rng: np.random.Generator, *, n_sparse: int = 2
-) -> np.ndarray:
+def ground_truth(model: Model, n_true: int, regime: Regime, rng: RNGLike, *, n_sparse: int = 2) -> np.ndarray:
     """Draw a ground truth (N*, P): every coordinate i.i.d. N(0, 1/d), A drawn as a full matrix and symmetrised.
 
     The draws do not depend on the score, gate or expert, so models that differ only in those share their truth.
@@ -39,6 +39,7 @@ def ground_truth(
         raise ValueError(f"n_true is {n_true}; it must be at least 1")
     if regime == "sparse" and not 1 <= n_sparse <= n_true:
         raise ValueError(f"n_sparse is {n_sparse}; it must be between 1 and n_true = {n_true}")
+    rng = as_generator(rng)
     d, scale = model.d, 1.0 / math.sqrt(model.d)
     matrices = scale * rng.standard_normal((n_true, d, d))
     b, c, a, beta = (scale * rng.standard_normal((n_true, size)) for size in (d, 1, d, 1))
@@ -53,14 +54,14 @@ def ground_truth(
     return theta
 
 
-def uniform(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+def uniform(rng: RNGLike, n: int, d: int) -> np.ndarray:
     """Return n points (n, d), uniform on [-1, 1]^d."""
-    return rng.uniform(-1.0, 1.0, size=(n, d))
+    return as_generator(rng).uniform(-1.0, 1.0, size=(n, d))
 
 
-def standard_normal(rng: np.random.Generator, n: int) -> np.ndarray:
+def standard_normal(rng: RNGLike, n: int) -> np.ndarray:
     """Return n standard normal draws (n,)."""
-    return rng.standard_normal(n)
+    return as_generator(rng).standard_normal(n)
 
 
 def sample(
@@ -68,7 +69,7 @@ def sample(
     theta: np.ndarray | Callable[[np.ndarray], np.ndarray],
     n: int,
     noise_variance: float,
-    rng: np.random.Generator,
+    rng: RNGLike,
     *,
     law_of_x: LawOfX = uniform,
     law_of_noise: LawOfNoise = standard_normal,
@@ -83,13 +84,15 @@ def sample(
     real = isinstance(noise_variance, Real) and not isinstance(noise_variance, bool)
     if not (real and 0 <= float(noise_variance) < math.inf):
         raise InputError(f"noise_variance is {show(noise_variance)}; allowed are finite numbers from 0")
+    rng = as_generator(rng)
     if callable(theta):
         x = law_of_x(rng, n, model.d)
         values = np.asarray(theta(x))
         if values.shape != (n,) or values.dtype.kind not in "biuf":
             raise InputError(f"the truth returned {values.dtype} {values.shape}; allowed are real numbers ({n},)")
         return x, values + math.sqrt(noise_variance) * law_of_noise(rng, n)
-    shape = tuple(getattr(theta, "shape", ()))
+    theta = to_numpy(as_float64(theta, "theta"))
+    shape = theta.shape
     if len(shape) != 2 or shape[0] < 1 or shape[1] != model.atom_size:
         wanted = f"(N, P) with P = {model.atom_size}, one row for each of N >= 1 atoms"
         raise InputError(f"theta has shape {shape}; allowed is {wanted}")
@@ -98,6 +101,7 @@ def sample(
     return x, model.predict(theta, x) + math.sqrt(noise_variance) * noise
 
 
+@takes_float64("theta")
 def split(model: Model, theta: np.ndarray, n_fitted: int) -> np.ndarray:
     """Represent a truth exactly with more atoms: the last atom is replaced by several, (..., N, P).
 

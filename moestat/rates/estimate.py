@@ -54,9 +54,11 @@ class Estimate:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-@takes_float64("x", "logs")
+@takes_float64("x", "logs", empty=True)
 def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     """Return the least-squares slopes (..., R) of logs (..., S, R) at log sizes x (S,); NaN for fewer than two."""
+    if x.ndim != 1 or logs.ndim < 2 or logs.shape[-2] != x.size:
+        raise ValueError(f"x and logs have shapes {x.shape} and {logs.shape}; they must be (S,) and (..., S, R)")
     centred = x - np.mean(x) if x.size else x
     spread = np.sum(centred**2)
     if spread == 0:
@@ -65,7 +67,7 @@ def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     return found
 
 
-@takes_float64("samples")
+@takes_float64("samples", empty=True)
 def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return mean, standard error, low and high of the t-interval of independent samples (..., R), each (...).
 

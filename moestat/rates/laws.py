@@ -24,6 +24,7 @@ from moestat.rates.loglog import RateFit, fit_array
 from moestat.rounding import estimate as rounded
 
 EXACT = 1e-20  #: A mean square of residuals of logs below this one is rounding.
+NESTED = 1e-6  #: The share of a direction that is not a law's own; below this one it is rounding.
 FORMS: Mapping[str, str] = {
     "power": "{scale} n^{slope}",
     "log": "{scale} (log n)^{power}",
@@ -40,7 +41,7 @@ class Law:
     name: str  #: ``power``, ``log``, ``power and log``, ``floor`` or ``change``.
     parameters: Mapping[str, Estimate]
     curve: np.ndarray  #: (S,): Its values at the sizes.
-    tangent: np.ndarray  #: (S, parameters): What each parameter moves of the log of the curve.
+    tangent: np.ndarray  #: (S, parameters): What each parameter moves of the log of the curve, at most 1.
     #: Akaike's criterion for few sizes, of the mean log errors with one common variance: the smaller, the better.
     aicc: float
     #: P-value of the law being right: a t-test over replicates, in the direction in which the best other law departs.
@@ -100,7 +101,8 @@ def laws(line: RateFit) -> tuple[Law, ...]:
         )
         beside = toward - law.tangent @ (np.linalg.pinv(law.tangent) @ toward)
         along = beside @ (logs - np.log(law.curve)[:, None])
-        known = along.size > 1 and np.std(along) > EXACT
+        apart = np.linalg.norm(beside) > NESTED * np.linalg.norm(toward)  # else a law of which the other one is a case
+        known = along.size > 1 and apart and np.std(along) > EXACT
         found[place] = replace(law, p=float(scipy.stats.ttest_1samp(along, 0.0).pvalue) if known else math.nan)
     return tuple(found)
 
@@ -118,12 +120,16 @@ def _fitted(line: RateFit) -> Iterator[Law]:
 
     def law(name: str, names: str, theta: np.ndarray, curve: np.ndarray, jacobian: np.ndarray) -> Law:
         # to first order, a replicate's own parameters, whose mean is that of the fit
-        moved = np.linalg.pinv(jacobian) @ (logs - curve[:, None])
+        # each in a unit of its own: the floor under losses of 1e-12 would outweigh all else, that under 1e-200 vanish
+        largest = np.max(np.abs(jacobian), axis=0)
+        unit = np.where(largest > 0, largest, 1.0)
+        moved = np.linalg.pinv(jacobian / unit) @ (logs - curve[:, None])
         found = {
-            key: _shifted(value, each, line.level) for key, value, each in zip(names.split(), theta, moved, strict=True)
+            key: _shifted(value, each, scale, line.level)
+            for key, value, each, scale in zip(names.split(), theta, moved, 1 / unit, strict=True)
         }
         found |= {key: _exp(found[key]) for key in ("scale", "place") if key in found}
-        return Law(name, found, np.exp(curve), jacobian, _aicc(y - curve, theta.size))
+        return Law(name, found, np.exp(curve), jacobian / unit, _aicc(y - curve, theta.size))
 
     designs = {"power": ("scale slope", [one, x])}
     if np.all(x > 0):
@@ -190,10 +196,11 @@ def _with_change(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     return np.append(theta, place), design @ theta, np.column_stack([design, turn])
 
 
-def _shifted(value: float, moved: np.ndarray, level: float) -> Estimate:
-    """Return a parameter with the interval of its samples, which are deviations of mean 0."""
+def _shifted(value: float, moved: np.ndarray, unit: float, level: float) -> Estimate:
+    """Return a parameter with the interval of its samples, which are deviations of mean 0, in some unit."""
     around = wider(moved - np.mean(moved), level)  # the mean is 0 but at a bound, and at a corner
-    return Estimate(float(value), float(value + around.low), float(value + around.high), se=around.se)
+    low, high = (float(value + unit * end) for end in (around.low, around.high))
+    return Estimate(float(value), low, high, se=float(unit * around.se))
 
 
 def _exp(e: Estimate) -> Estimate:

@@ -99,10 +99,10 @@ def folder_of(study: str) -> str:
 
 
 def runs_and_records(out_root: Path) -> list[Run]:
-    """Return what was judged in an outputs folder, and the records of the other presets."""
+    """Return what was judged in an outputs folder, and the records of the other presets, there or in the package."""
     found: dict[tuple[str, str], Run] = {}
     places = [(path.parent.parent.name, path.parent.name, path.parent) for path in out_root.glob("*/*/claims.csv")]
-    for study, preset, folder in [*places, *records.every(out_root)]:
+    for study, preset, folder in [*places, *records.every(out_root), *records.every(records.INSTALLED)]:
         if (study, preset) not in found:
             if records.is_record(folder):
                 records.check(folder, ("claims.csv", "manifest.json"))
@@ -320,9 +320,11 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
     ``row`` is the claim's among :func:`rows` of all studies of its paper.
     """
     alone = study.model_copy(update={"claims": [claim]})
-    ((_, found),) = _rows(out_root, name, alone, runs_and_records(out_root))
+    runs = runs_and_records(out_root)
+    ((_, found),) = _rows(out_root, name, alone, runs)
     when, estimate = views.when(row), views.estimated(row)
-    folder = records.results_folder(out_root, folder_of(name), row["preset"])
+    which = folder_of(name), row["preset"]
+    folder = next((one.folder for one in runs if (one.study, one.preset) == which), out_root)
     run = f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
     if not row["date"] and row["verdict"] == NOT_RUN:
         run = f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")

@@ -19,6 +19,8 @@ from moestat.runner.request import Request
 from moestat.sentences import listed
 from moestat.study.load import StudyFile
 
+OURS, WITHOUT = ("moestat.", "studies."), ("moestat.models.tangents",)
+"""Modules that need what they import, and one of them that does without PyTorch where that is not installed."""
 DATA = ("file", "data", "csv")
 """Settings that name the user's own data."""
 
@@ -79,7 +81,7 @@ def refuse_without_libraries(plan: Plan) -> None:
     if importlib.util.find_spec("torch") is not None:
         return
     # of moestat's own experiments alone; a user's may do without, for some settings
-    ours = own_files.closure([plan.module_name], lambda name: name.startswith(("moestat.", "studies.")))
+    ours = own_files.closure([plan.module_name], lambda name: name.startswith(OURS) and name not in WITHOUT)
     if any("torch" in own_files.imports(name) for name in ours):
         raise InputError(
             f"the study {plan.study_file.name} needs PyTorch, which is not installed; install it with: "

@@ -17,7 +17,7 @@ from typing import Any
 
 from filelock import FileLock, SoftFileLock, Timeout
 
-from moestat import bounded
+from moestat import bounded, files
 from moestat.errors import UserError
 
 PATIENCE = 1.0
@@ -37,6 +37,9 @@ def held(root: Path, part: str = "all") -> Iterator[None]:
     """
     folder = root / "locks"
     folder.mkdir(parents=True, exist_ok=True)
+    for path in (folder, *folder.iterdir()):
+        if path.is_symlink():  # in results that somebody else made it may lead to any file, which would be emptied
+            raise UserError(f"{path} is a link to somewhere else, and no lock; remove it")
     own = _taken(folder / "all.lock")  # a part holds it for a moment: nobody begins with the whole meanwhile
     try:
         if part == "all":
@@ -46,7 +49,8 @@ def held(root: Path, part: str = "all") -> Iterator[None]:
             whole, own = own, _taken(folder / f"{part}.lock")
             whole.release()
         note = folder / f"{part}.txt"
-        note.write_text(f"process {os.getpid()} on {socket.gethostname()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}")
+        told = f"process {os.getpid()} on {socket.gethostname()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}"
+        files.write(note, told.encode(), durable=False)
         try:
             yield
         finally:

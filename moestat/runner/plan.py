@@ -283,12 +283,12 @@ def _refuse_settings_of_arms(where: str, arms: Sequence[Arm], settings: Mapping[
 
 def _refuse_equal_arms(where: str, cells: Sequence[PlannedCell]) -> None:
     """Refuse arms that have all settings of another in every cell: two names of one thing, compared as two."""
-    own: dict[str, tuple[str, ...]] = {}
+    own: dict[str, list[str]] = {}
     for planned in cells:
-        own[planned.cell.arm] = (*own.get(planned.cell.arm, ()), planned.digest)
+        own.setdefault(planned.cell.arm, []).append(planned.digest)
     first: dict[tuple[str, ...], str] = {}
     for arm, digests in own.items():
-        if (other := first.setdefault(digests, arm)) != arm:
+        if (other := first.setdefault(tuple(digests), arm)) != arm:
             raise InputError(
                 f"{where}: arm '{arm}' has the settings of arm '{other}' in every cell, defaults included; allowed are "
                 "arms that differ in a setting or their presets"

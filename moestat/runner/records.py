@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from moestat import bounded, files
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import manifest_file, results
+from moestat.runner import digests, manifest_file, results
 from moestat.runner.request import Request
 from moestat.sentences import listed
 from moestat.study import seal
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 FOLDER = "records"
 SUMS = "SHA256SUMS"
 FILES = (results.NAME, "claims.csv", "rates.csv", seal.PACKED, manifest_file.NAME)
+INSTALLED = Path(__file__).resolve().parents[1] / "kept"
+"""What an installed package has of all records: tables of claims and manifests, without the numbers."""
 MADE = "report"
 """Folder, beside the files of a record and not under version control, of the reports that are made from it."""
 PACKED = 1_000
@@ -82,6 +84,8 @@ def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
             if is_record(path(out, name, preset)) or (out / name / preset / results.NAME).is_file()
         ]
         those = f"there are results of the presets {listed(others)}; " if others else ""
+        if is_record(path(INSTALLED, name, request.preset)):
+            those += "the installed package has the verdicts of its record, and the repository its numbers; "
         raise InputError(f"there is no {file}; {those}run the study with: {request.command()}")
     dataset = results.read(file)
     problem = problem_of(results.provenance(dataset)["problem"])
@@ -162,6 +166,7 @@ def packed(dataset: xr.Dataset) -> bytes:
     import h5netcdf
     from xarray.backends import H5NetCDFStore
 
+    dataset = digests.stamped(dataset)
     how: dict[str, dict[str, Any]] = {}
     for name, variable in dataset.variables.items():
         if variable.dtype.kind in "OU" and variable.size * 16 > PACKED:

@@ -13,7 +13,8 @@ import numpy as np
 from moestat import files
 from moestat.bounded import DataFileError, require
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import manifest_file
+from moestat.runner import digests, manifest_file
+from moestat.sentences import listed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,7 +44,7 @@ def write(root: Path, dataset: xr.Dataset) -> str:
     """
     along = sorted(dataset.coords, key=lambda name: name not in dataset.dims)
     try:
-        content = bytes(dataset[[*along, *dataset.data_vars]].to_netcdf(engine="h5netcdf"))
+        content = bytes(digests.stamped(dataset[[*along, *dataset.data_vars]]).to_netcdf(engine="h5netcdf"))
     except (TypeError, ValueError, AttributeError) as error:  # names or labels of a shard that somebody made
         raise UserError(f"these results cannot be written as netCDF ({error}); compute them again") from None
     files.write(root / NAME, content)
@@ -77,7 +78,14 @@ def read(path: Path) -> xr.Dataset:
                 "again with the subcommand collect, or read a copy that lies elsewhere"
             )
         hdf5.check(path)
-        return in_order(netcdf.load(path))
+        dataset = netcdf.load(path)
+        if changed := digests.changed(dataset):
+            raise StaleError(
+                f"{path} was changed after it was written, in {listed(changed, 5)}; make it again with the subcommand "
+                "collect, or get it again"
+            )
+        dataset.attrs.pop(digests.NAME, None)
+        return in_order(dataset)
     except DataFileError as error:
         raise UserError(str(error)) from None
     except UNREADABLE as error:

@@ -15,6 +15,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ from moestat.study.builder import Study
 if TYPE_CHECKING:
     from moestat.study import spec
 
+TAKEN = ("cache", "records")
+"""Folders of ours among those of studies."""
 NAME = re.compile(r"\w(.*\S)?", re.DOTALL)
 VARIABLE = re.compile(r"^study\b[^=\n]*=", re.MULTILINE)
 MOST_TOLD = 8
@@ -42,7 +45,7 @@ class StudyFile:
     path: Path
     study: spec.Study
 
-    @property
+    @cached_property
     def shown(self) -> str:
         """The path as it is printed."""
         return shown_path(self.path)
@@ -164,6 +167,8 @@ def read(name: str | Path) -> StudyFile:
     if not NAME.fullmatch(path.stem):  # it names the folder of the results
         allowed = "a word that begins with a letter, a digit or '_', without spaces around it"
         raise InputError(f"{shown_path(path)}: the name of a study file must be {allowed}")
+    if path.stem in TAKEN:
+        raise InputError(f"{shown_path(path)}: outputs/{path.stem} is a folder of ours; call the study otherwise")
     return StudyFile(path.stem, path, checked(objects.get(str(name)) or module(path), path))
 
 

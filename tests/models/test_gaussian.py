@@ -115,9 +115,8 @@ def test_bad_input_gets_one_clear_sentence(call):
     for arguments, words in (
         ((negative, x, y), "theta holds the variance -1; variances must be positive"),
         ((theta * np.nan, x, y), "theta holds numbers that are not finite"),
-        ((np.ones((2, 5), dtype=np.int64), x, y), "theta holds numbers of type int64"),
         ((theta, holed, y), r"x holds 3 number\(s\) that are not finite"),
-        ((theta, x[:0], y[:0]), "x holds no samples"),
+        ((theta, x[:0], y[:0]), r"x has shape \(0, 1\); its last two axes must not have length 0"),
     ):
         with pytest.raises(ValueError, match=words):
             call(model, *arguments)

@@ -221,6 +221,25 @@ def test_a_study_file_whose_name_is_no_folder_is_refused(tmp_path, name):
     assert code == 2 and "the name of a study file" in err and not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("out", ["two\nlines", "a\x1b[31mcolour", os.fsdecode(b"f\xff")])
+def test_a_folder_that_no_script_or_file_can_name_is_refused_before_anything_is_computed(tmp_path, out):
+    code, _, err = inside(write_study(tmp_path), "--jobs", 1, "--out", tmp_path / out)
+    assert code == 2 and f"--out is {str(tmp_path / out)!r}; allowed are paths in UTF-8 without control" in err
+    assert not (tmp_path / out).exists()
+
+
+@pytest.mark.parametrize("name", ["cache", "records"])
+def test_a_study_is_not_called_as_a_folder_of_ours(tmp_path, name):
+    assert f"outputs/{name} is a folder of ours" in refused(tmp_path, write_study(tmp_path, name=name))
+
+
+def test_a_locale_without_letters_is_no_reason_to_stop(tmp_path):
+    words = command(write_study(tmp_path, replicates=1), "--out", tmp_path, "--jobs", 1)
+    locale = environment(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    run = subprocess.run(words, env=locale, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
 @pytest.mark.parametrize("how", ["ascii", "closed"])
 def test_a_terminal_without_letters_or_without_streams_is_no_reason_to_stop(tmp_path, how):
     study = write_study(tmp_path, replicates=1)

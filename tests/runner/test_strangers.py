@@ -230,6 +230,21 @@ def test_pipes_are_not_read_and_a_wrong_type_in_a_manifest_is_one_sentence(folde
         moestat.load(root / "results.nc")
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("name", "value"), [("error", 0.5), ("n", 11), ("arm", "other")])
+def test_a_value_that_was_changed_in_a_copy_without_a_manifest_is_named(folder, tmp_path, name, value, packed):
+    whole, copy = moestat.load(folder[1]), tmp_path / "copy.nc"
+    content = records.packed(whole) if packed else (folder[1] / "results.nc").read_bytes()
+    copy.write_bytes(content)
+    assert moestat.load(copy).identical(whole)
+    with h5py.File(copy, "r+") as file:
+        values = file[name][()]
+        values.flat[-1] = value
+        file[name][...] = values
+    with pytest.raises(StaleError, match=f"copy.nc was changed after it was written, in {name}; make it again"):
+        moestat.load(copy)
+
+
 @pytest.mark.parametrize("content", ["{", "[" * 100_000, '{"results_sha256": 3}'])
 def test_results_whose_manifest_cannot_be_read_are_not_believed(folder, content):
     study, root = folder
@@ -240,6 +255,17 @@ def test_results_whose_manifest_cannot_be_read_are_not_believed(folder, content)
         moestat.load(root)
     assert inside("collect", study, "--out", root.parents[1], "--no-report")[0] == 0  # of one's own it is made again
     assert (moestat.load(root)["error"] != 0).all()
+
+
+@pytest.mark.parametrize("name", ["all.lock", "all.txt", "part-1-of-2.lock"])
+def test_a_link_among_the_locks_empties_no_file(folder, tmp_path, name):
+    study, root = folder
+    (tmp_path / "thesis").write_text("mine")
+    (root / "locks").mkdir(exist_ok=True)
+    (root / "locks" / name).unlink(missing_ok=True)
+    (root / "locks" / name).symlink_to(tmp_path / "thesis")
+    one_sentence(study, "--out", root.parents[1], "--jobs", 1, told=f"{name} is a link to somewhere else")
+    assert (tmp_path / "thesis").read_text() == "mine"
 
 
 def test_results_with_flipped_bits_are_one_sentence_and_made_again(folder):
