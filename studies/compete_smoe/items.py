@@ -62,8 +62,8 @@ paper = Paper(
             unchecked="For experts other than linear, affine and tanh the statement is open: the printed proof of "
             "Lemma B.2 holds for none, and ours needs that regions of winning are made of half-spaces.",
             figures=["competition_mle:fisher"],
-            objection="The proof is van de Geer's, and only its entropy is new; so it is: that entropy is proved here "
-            "for three families, otherwise than printed.",
+            objection="The proof is van de Geer's, and only its entropy is new; tested: that entropy is proved here for "
+            "three families, otherwise than printed.",
         ),
         Item(
             name="Theorem 4.2",
@@ -163,8 +163,8 @@ paper = Paper(
             conclusion="example",
             unchecked="Experts other than linear, affine and tanh, for which the printed proof fails as well and ours "
             "is none.",
-            objection="A null set of boundaries does not matter for densities; in L1 it does not, and so the lemma is "
-            "proved for three families; the proof bounds every x, and fails.",
+            objection="A null set of boundaries does not matter for densities; tested: in L1 it does not, and the "
+            "lemma is proved for three families; the proof bounds every x, and fails.",
         ),
         Item(
             name="Table 7",

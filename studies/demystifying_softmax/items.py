@@ -32,7 +32,7 @@ paper = Paper(
                 "softmax_gaussian:three-over-*",
             ],
             figures=["softmax_gaussian:gain"],
-            objection="The maximum was not found in up to half of the fits; so it is, and the claims are inconclusive "
+            objection="The maximum was not found in up to half of the fits; tested, and the claims are inconclusive "
             "for it.",
         ),
         Item(

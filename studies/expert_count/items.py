@@ -88,7 +88,7 @@ paper = Paper(
             experiment=["expert_count_start:rise-mlp-01", "expert_count_samples:rise-cnn"],
             conclusion="experiment",
             also=["Equation 7"],
-            objection="As for Figure 1.",
+            objection="As for Figure 1; tested to the same extent.",
             figures=["expert_count_samples"],
         ),
         Item(
@@ -166,13 +166,12 @@ paper = Paper(
             says="How long an expert takes to align with its signal; from it the upper end of the range of M.",
             unchecked="The time itself: it is counted to a gradient of M^2 sigma_0^1.8, which no gradient reaches with "
             "two experts or more at sizes that can be run, and with one from the start.",
-            objection="A share of (1 - o(1)) / sqrt(P) would do, and the proof gives it: so it does, and the range of "
-            "M stays.",
+            objection="A share of (1 - o(1)) / sqrt(P) would do; tested: the proof gives it, and the range of M stays.",
         ),
         Item(
             name="Lemma 15",
             says="The state of the experts at the end of the exploration stage.",
-            objection="As for Lemma 14: with eta / sqrt(P) in place of eta it follows.",
+            objection="As for Lemma 14; tested: with eta / sqrt(P) in place of eta it follows.",
         ),
         Item(
             name="Proposition 3",
@@ -238,7 +237,7 @@ paper = Paper(
         Item(
             name="Equation 63",
             says="In the proof of Lemma 3: from independent starts every patch grows along its own signal like eta t.",
-            objection="The lemma may hold all the same: it may, and is open.",
+            objection="The lemma may hold all the same; tested, and open.",
         ),
         Item(
             name="Lemma 25",

@@ -290,11 +290,12 @@ for id_, where, presets, controlled in [
     )
 
 # --- what the verdicts say: each text is shown only where they are so ---
-study.finding(
-    {"linear-behind": "inconclusive", "fashion-linear-behind": "inconclusive"},
-    "On digits and clothes a logistic regression is not shown to be behind a transformer by 2 points: they decide "
-    "nothing about experts.",
-)
+for id_, where in (("linear-behind", "digits"), ("fashion-linear-behind", "clothes")):
+    study.finding(
+        {id_: "inconclusive"},
+        f"On {where} a logistic regression is not shown to be behind a transformer by 2 points: they decide nothing "
+        "about experts.",
+    )
 
 study.figure(
     kind="lines",

@@ -181,7 +181,7 @@ paper = Paper(
             says="The proof of Theorem 4.1: generic weights make the template vectors independent, large negative "
             "biases isolate the circuits, and the outputs lie in a plane of logits.",
             conclusion="proof",
-            objection="Scales, and the order of the tokens on the circle of Lemma 5.1, are free; the arguments "
+            objection="Scales, and the order of the tokens on the circle of Lemma 5.1, are free; tested: the arguments "
             "hold for all of them.",
         ),
         Item(

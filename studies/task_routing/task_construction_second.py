@@ -76,7 +76,8 @@ for id, variable, arm, says, source, bullet in [
     )
     study.claim(
         f"{id}-told",
-        f"The same where template and first entity tell the task: {says}.",
+        "On sentences that may name their relation after the object, but whose template and first entity tell the task, "
+        f"weights with two heads exist for which {says}.",
         none(f"{variable}_told", arm, witness=""),
         source=source,
         group=f"{bullet}, told",

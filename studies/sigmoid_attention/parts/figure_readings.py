@@ -43,9 +43,9 @@ class Settings(SettingsModel):
     """Settings of a cell."""
 
     n: int = Field(ge=2, description="sample size")
-    truth_gate: Literal["sigmoid", "softmax"] = "sigmoid"
-    fitted_gate: Literal["sigmoid", "softmax"] = "sigmoid"
-    expert: Literal["relu", "linear"] = "relu"
+    truth_gate: Literal["sigmoid", "softmax"] = Field("sigmoid", description="gate of the truth")
+    fitted_gate: Literal["sigmoid", "softmax"] = Field("sigmoid", description="gate of the fit")
+    expert: Literal["relu", "linear"] = Field("relu", description="experts of both")
     regime: Literal["dense", "sparse"] = "dense"
     """Sparse: the gates of the last two true atoms vanish."""
     ninth: Literal["copy", "split", "elsewhere", "target"] = "copy"
