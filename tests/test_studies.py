@@ -23,7 +23,6 @@ from moestat.runner import run as runner
 from moestat.runner.request import Request
 from moestat.study import load
 from moestat.study.presets import judges, rate_of
-from studies.compete_smoe.parts import rules
 
 NETWORK = {"stage_one": 1, "stage_two": 2, "epochs": 3, "width": 4, "depth": 1, "heads": 1, "hidden": 4, "batch": 64}
 LANGUAGE = {"blocks": 1, "width": 8, "length": 8, "batch": 2, "steps": 4, "every": 2, "validation": 64}
@@ -31,11 +30,9 @@ TINY = {
     "attention_gpu": {"blocks": 1, "width": 8, "heads": 1, "hidden": 8, "vocabulary": 9, "rounds": 1, "tokens": 1},
     "attention_lm": LANGUAGE | {"heads": 1, "hidden": 8, "batch": 64, "tokens": 512, "rounds": 1},
     "attention_speed": {"blocks": 1, "width": 8, "heads": 1, "hidden": 8, "tokens": 512, "rounds": 1},
-    "compete_collapse": LANGUAGE | {"test": 64},
-    "compete_finetune": LANGUAGE | {"test": 64, "reviews": 20, "tune_steps": 10, "tune_batch": 4},
     "compete_lm": LANGUAGE | {"test": 64},
+    "compete_readings": LANGUAGE | {"test": 64, "group": 1},
     "competition_bound": {"pool_log2": 10, "evaluation_points": 16},
-    "competition_gaps": {"pool_log2": 12, "evaluation_points": 64},
     "competition_mle": {"pool_log2": 12, "evaluation_points": 64, "near_starts": 1, "random_starts": 1}
     | {"kept": 1, "hops": 0},
     "dichotomy": {"points_log2": 8},
@@ -116,7 +113,6 @@ def hurry(monkeypatch):
     monkeypatch.setitem(population.pseudo_truths.__kwdefaults__, "max_iterations", 10)
     monkeypatch.setitem(competition_mle.maximum_likelihood.__kwdefaults__, "adam_steps", 20)
     monkeypatch.setitem(competition_mle.maximum_likelihood.__kwdefaults__, "search_rounds", 2)
-    monkeypatch.setitem(rules.tail_exponent.__kwdefaults__, "draws", 50)
     for name, fewer in {"POINTS_LOG2": 7, "FEWEST": 50, "DRAWS": 1}.items():
         monkeypatch.setattr(evaluate, name, fewer)
 

@@ -55,7 +55,7 @@ def _told(
     if row:
         expected = f", predicted {number(row['predicted'])}" if row["predicted"] != "" else ""
         yield "number", f"{views.estimated(row)}{expected}: {row['wording']} ({row['claim']}). {row['statement']}", 2
-    yield "author", part.item.objection, 2
+    yield "author", part.item.objection, 6
     argued = part.argued(part.conclusion)
     page = f"studies/{paper.name.replace('-', '_')}/README.md"
     which = argued[0].id if argued else f"{row['study']}:{row['claim']}" if row else ""

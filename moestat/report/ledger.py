@@ -287,8 +287,7 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 def title(records: Sequence[dict[str, Any]]) -> str:
     """Return how many primary claims there are, and how they stand; of the others only their number."""
     mine = primary(records)
-    waiting = sum(row["verdict"] == NOT_RUN for row in mine)
-    told = views.tally(mine, **({NOT_RUN: waiting} if waiting else {}))
+    told = views.tally(mine, **{NOT_RUN: sum(row["verdict"] == NOT_RUN for row in mine)})
     rest = f"sensitivity: {len(records) - len(mine)}" if len(mine) < len(records) else ""
     return "; ".join(filter(None, [f"{len(mine)} primary claims: {told}", chance.told(mine), rest]))
 

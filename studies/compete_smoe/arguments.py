@@ -1,33 +1,227 @@
-"""What is proved of the paper's items: by a few lines from its own premises (compete-smoe)."""
+"""What is proved of the paper's items: by a few lines from its own premises (compete-smoe).
+
+Section 4 calls k* the true number of experts. *To the letter* that is the number of atoms of G*, pairwise different, of
+which one may win at no input. *Minimal*, it is the least number of experts that gives the density, so that every expert
+wins somewhere. Each argument says by which of the two it holds.
+"""
 
 from moestat.study.arguments import Argument, Premise
+
+IDENTITIES = "studies.compete_smoe.parts.identities"
+ZERO, APART = (-1e-12, 1e-12), (0.05, 100.0)
+"""What is 0 up to rounding, and what is not."""
+
+BOUND = Premise(
+    words="the following Hellinger lower bound holds for any mixing measure G in E_k*: E h(p_G, p_G*) >~ D(G, G*)",
+    where="Theorem 4.2, (10)",
+)
+RATE = Premise(words="P(D(G_n, G*) > C1 sqrt(log(n)/n)) <~ exp(-c1 log(n))", where="Theorem 4.2, (11)")
+MLE = Premise(words="G_n in argmax over E_k* of the mean of log p_G(Y_i | X_i)", where="section 4, (7)")
+BOUNDED = Premise(words="samples drawn from bounded subsets X of R^d", where="section 4")
+DIFFERENT = Premise(
+    words="(W*_1, sigma*_1), ..., (W*_k*, sigma*_k*) in Theta are pairwise different with Theta being a compact subset",
+    where="section 4",
+)
+MINIMAL = "The minimal one of k*, by which every expert wins somewhere; to the letter it holds."
+COVER = [
+    "|tanh u| >= |tanh v| iff |u| >= |v|, and for affine u, v in x that is (u - v)(u + v) >= 0: two half-spaces.",
+    "So the inputs at which a set tau of K experts wins, ties to the lowest index, are a Boolean combination of at "
+    "most k*(k* - 1) half-spaces, whatever the parameters are.",
+    "With tau fixed, p is smooth in the parameters: over bounded x, means and variances above 0, |p - p'| is at most "
+    "E(y) |G - G'|, for an integrable E.",
+]
 
 arguments = [
     Argument(
         id="theorem-4-2-sleeper",
         item="Theorem 4.2",
-        says="Inequality (10) fails where a true expert never wins, and with it (11) for some maximiser: such an "
-        "expert moves while it sleeps, and the density does not notice.",
+        says="Inequality (10) fails where a true expert never wins: it moves while it sleeps, and the density does "
+        "not notice.",
         verdict="disproved",
-        premises=[
-            Premise(
-                words="the following Hellinger lower bound holds for any mixing measure G in E_k*: E h(p_G, p_G*) >~ "
-                "D(G, G*)",
-                where="Theorem 4.2, (10)",
-            ),
-            Premise(words="the MLE G_n also converges to G* at the parametric rate", where="after Theorem 4.2"),
-            Premise(words="samples drawn from bounded subsets X of R^d", where="section 4"),
-        ],
+        premises=[BOUND, DIFFERENT, BOUNDED],
         derivation=[
             "Let K experts of G* have |g| above that of expert k at every x, with room to spare: TopK never keeps k.",
             "Move W_k so little that it still never wins, to get G: p_G = p_G*, and D(G, G*) >= |W_k - W*_k| > 0, "
             "against (10).",
-            "If some maximiser is that near to G*, its expert k never wins either, and every measure that differs from "
-            "it in W_k alone, still asleep, is a maximiser, too: (11) does not hold for all of them, however large n.",
         ],
-        reading="One in which k* is the least number of experts that gives the density, so that every expert wins "
-        "somewhere; where all do, the bound is found to hold near the truth.",
-        check="studies.compete_smoe.parts.identities:sleeping_expert",
-        shows={"difference of p": (-1e-12, 1e-12), "D": (0.01, 10.0)},
+        reading=MINIMAL,
+        check=f"{IDENTITIES}:sleeping_expert",
+        shows={"difference of p": ZERO, "D": (0.01, 10.0)},
+    ),
+    Argument(
+        id="theorem-4-2-every-n",
+        item="Theorem 4.2",
+        says="(11) fails there, too, for every n from some n on, with a probability near 1: some maximiser of the "
+        "likelihood is farther from G* than C1 sqrt(log n / n), whatever C1 is.",
+        verdict="disproved",
+        premises=[RATE, MLE, DIFFERENT, BOUNDED],
+        derivation=[
+            "Let r be so small that a G with D(G, G*) < r and no empty cell has its expert k asleep, as G* has, and "
+            "that a second sleeping place is at a distance of 2 r or more from all of them.",
+            "If such a G is a maximiser, put its expert k to the second place: no density changes, so that it is a "
+            "maximiser, too, and its D is at least r. If none within r is, all are farther than r.",
+            "Left are those with an empty cell: their density is another one, and by Theorem 4.1, proved for affine "
+            "experts, none is a maximiser but with a probability of the order n^-c.",
+            "So some maximiser has D >= r, and C1 sqrt(log n / n) < r from some n on.",
+        ],
+        reading=MINIMAL[:-1] + "; or one of (11) by which some maximiser, chosen with G* in view, is near.",
+        check=f"{IDENTITIES}:sleeping_maximisers",
+        shows={"difference of the likelihoods": ZERO, "larger D of the two": APART},
+    ),
+    Argument(
+        id="theorem-4-2-two-weights",
+        item="Theorem 4.2",
+        says="(10) fails far from the truth where every expert wins, by either reading of k*: with g = b tanh(a x) "
+        "(a, b) and (-a, -b) are one expert, and so is a network with its hidden units in another order.",
+        verdict="disproved",
+        premises=[
+            BOUND,
+            Premise(
+                words="if there exist alpha_u such that sum_u alpha_u dg/dW^(u)(X, W) = 0 for almost surely X, then "
+                "alpha_u = 0",
+                where="section 4, on g",
+            ),
+        ],
+        derivation=[
+            "Let Theta be two boxes, around the weights of G* and around their opposites, a and b away from 0: in "
+            "both tanh(a x) and b x (1 - tanh(a x)^2) are independent.",
+            "Let G have -W_i for W_i: g is the same function, so that p_G = p_G*; and D(G, G*) > 0.",
+        ],
+        reading="One with D on experts as functions, or with Theta connected: then some weights in it have dependent "
+        "derivatives. Affine and tanh(w x + b) determine their weights.",
+        check=f"{IDENTITIES}:two_weights",
+        shows={
+            "difference of p": ZERO,
+            "D": APART,
+            "least share of wins": (0.05, 1.0),
+            "least singular value of the derivatives": (1e-3, 1.0),
+        },
+    ),
+    Argument(
+        id="theorem-4-2-empty-cell",
+        item="Theorem 4.2",
+        cell="proof",
+        says="D(G_n, G*) -> 0 does not bring every expert to its true one: with an expert lost and another one there "
+        "twice D is 0, for an empty cell adds nothing to (9). The density sees it.",
+        verdict="disproved",
+        premises=[
+            Premise(
+                words="D(G, G*) := max over tau of the sum over j and over i in A_tau_j of |W_i - W*_tau_j| + |sigma_i "
+                "- sigma*_tau_j|",
+                where="section 4, (9)",
+            ),
+            Premise(
+                words="since each Voronoi cell has only one element ... this together with D(G_n, G*) -> 0 "
+                "indicates that (W^n_j, sigma^n_j) -> (W*_j, sigma*_j)",
+                where="appendix B.2, local part",
+            ),
+        ],
+        derivation=[
+            "Let every atom of G sit on a true one, two of them on the same: each is at distance 0 from its cell's "
+            "centre, and a cell without an atom is an empty sum, so that D = 0.",
+            "An expert on its way there leaves its cell before it arrives: k* atoms are pairwise different, D -> 0 "
+            "and a cell is empty.",
+        ],
+        reading="One with a D that matches the experts one to one. The step can be mended where every expert wins: the "
+        "proof has V -> 0, too, and V stays away from 0 with an empty cell.",
+        check=f"{IDENTITIES}:lost_expert",
+        shows={"D": ZERO, "mean total variation": APART},
+    ),
+    Argument(
+        id="lemma-b-2-winners",
+        item="Lemma B.2",
+        cell="proof",
+        says="The proof's Case 2 is false: a region with c_tau = 0 need not have measure zero. Regions that touch have "
+        "it 0, their winners change with the parameters, and near a boundary p changes by a fixed amount.",
+        verdict="disproved",
+        premises=[
+            Premise(
+                words="now that c_tau = 0, we have |g(x, W_tau_K)| - |g(x, W_tau_K+1)| = 0",
+                where="appendix B.1.2, Case 2: of a minimum over x, said of every x",
+            ),
+            Premise(
+                words="we also deduce that the previous bound holds for any X",
+                where="appendix B.1.2, end of part (a): |p_G - p_G'| <~ epsilon",
+            ),
+        ],
+        derivation=[
+            "On [-1, 1] let g_1 = 1 + x, g_2 = 1 - x, K = 1: expert 1 wins for x >= 0. The least gap there is 0, at x "
+            "= 0: c_tau = 0; the region has measure 1.",
+            "With g_1' = 1 - 2 t + x it wins for x >= t: on [0, t) the winner, and with sigma_1 != sigma_2 the "
+            "density, is another one, by an amount that does not shrink with t.",
+        ],
+        reading="None; what is needed is the mean over x, see lemma-b-2-a.",
+        check=f"{IDENTITIES}:touching_regions",
+        shows={
+            "exponent of the misrouted share": (0.99, 1.01),
+            "least of the largest changes of p": APART,
+            "exponent of the mean change of p": (0.9, 1.1),
+        },
+    ),
+    Argument(
+        id="lemma-b-2-a",
+        item="Lemma B.2",
+        cell="example",
+        says="Part (a) holds for linear, affine and tanh experts: log N(epsilon) is of the order log(1 / epsilon) in "
+        "the L1 distance, whatever the distribution of bounded inputs is.",
+        verdict="proved",
+        premises=[BOUNDED, DIFFERENT],
+        derivation=[
+            *COVER,
+            "Such sets are a VC class, of a dimension V that k* and d bound: by Haussler (1995) C epsilon^-V sets "
+            "cover it in L1(P_X).",
+            "Take a grid of parameters, and for every tau a covering set S_tau: sum over tau of 1{x in S_tau} p^tau at "
+            "the grid point is within C epsilon of p, by P(R_tau and S_tau differ) and by the last line but two.",
+            "Their number is a power of 1 / epsilon.",
+        ],
+        reading="Experts whose regions of winning are no such sets, for which the question is open.",
+        check=f"{IDENTITIES}:winners_by_half_spaces",
+        shows={"share of inputs with other winners": ZERO},
+    ),
+    Argument(
+        id="lemma-b-2-b",
+        item="Lemma B.2",
+        cell="example",
+        says="Part (b) holds for them if the inputs have a bounded density: the bracketing entropy in the Hellinger "
+        "distance is of the order log(1 / epsilon).",
+        verdict="proved",
+        premises=[BOUNDED, DIFFERENT],
+        derivation=[
+            *COVER,
+            "Half-spaces {a'x + b >= 0} with |(a, b)| = 1 lie, for (a, b) within t of a grid point, between those with "
+            "b - R t and b + R t, R a bound on 1 + |x|. Where |a| is below 1 / (2 R) both are all or nothing; else "
+            "they differ by a slab of width 4 R^2 t at most, of probability C t, for the density is bounded.",
+            "So R_tau lies between two Boolean combinations of grid half-spaces that differ by C t in probability, and "
+            "p^tau between its grid value minus and plus C t E(y): brackets of L1 size C t, a power of 1 / t of them.",
+            "h^2(L, U) <= |U - L|_1 / 2: t = epsilon^2 / C.",
+        ],
+        reading="Inputs on which a slab's probability is not of the order of a power of its width.",
+        check=f"{IDENTITIES}:brackets",
+        shows={"share outside its bracket": ZERO, "exponent of the bracket's size": (0.9, 1.1)},
+    ),
+    Argument(
+        id="theorem-4-1-affine",
+        item="Theorem 4.1",
+        cell="example",
+        says="Theorem 4.1 holds for linear, affine and tanh experts, inputs with a bounded density and variances away "
+        "from 0, for every maximiser, with an expert asleep, too.",
+        verdict="proved",
+        premises=[
+            MLE,
+            BOUNDED,
+            Premise(
+                words="with n^(1/2) delta_n^2 >= c Psi(delta_n): P(h(p_G_n, p_G*) > delta) <= c exp(-n delta^2 / c^2)",
+                where="Lemma B.1, van de Geer (2000), Theorem 7.4",
+            ),
+        ],
+        derivation=[
+            "By lemma-b-2-b the class of (p_G + p_G*) / 2, which the book takes, has bracketing entropy C log(1 / t): "
+            "half the sum of a bracket and p_G* brackets it.",
+            "The integral of sqrt(log(1 / t)) to delta is at most C delta sqrt(log(1 / delta)) = Psi(delta).",
+            "delta_n = C sqrt(log n / n) meets the premise, and E h <= sqrt(E h^2), the h of the book.",
+        ],
+        reading="Other experts: the printed proof of Lemma B.2 fails for all (lemma-b-2-winners).",
+        check=f"{IDENTITIES}:entropy_integral",
+        shows={"largest ratio of integral and bound": (0.0, 3.0)},
     ),
 ]

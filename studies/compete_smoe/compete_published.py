@@ -8,7 +8,7 @@ every step competes and the task never reaches the router. Its README says that 
 numbers.
 
 The grid is the factor of L_R: 0.05 is that of the scripts, 2.5 that of alpha = 250, and with 0 nothing teaches the
-router. All claims are ours: they answer that `compete_lm` does not train as the authors did.
+router. All claims are ours: they answer that `compete_readings` does not train as the authors did.
 """
 
 from moestat import Study
@@ -85,7 +85,7 @@ for claim, statement, arm in [
         f"{statement} CompeteSMoE has a lower loss than SMoE.",
         difference("bpc", arm, at=SCRIPTS, versus="smoe").at_most(0.0, predicted="-0.014"),
         dict(bearing="for", group="published-better"),
-        source="ours: control of compete_lm's compete-smoe-switch, with the published training (CS section 6.2)",
+        source="ours: control of compete_readings, with the published training (CS section 6.2)",
     )
 UNTAUGHT = dict(router_weight=0.0)
 study.ours(
@@ -107,7 +107,7 @@ study.ours(
     "Trained as in some of the published scripts, with lambda = 1, CompeteSMoE's routers have a lower mean entropy "
     "than SMoE's.",
     difference("entropy", "compete-always", at=SCRIPTS, versus="smoe", versus_at=SCRIPTS).at_most(0.0),
-    source="ours: control of compete_significance's surer, with the published training (CS appendix C.5, Table 10)",
+    source="ours: control of compete_readings, with the published training (CS appendix C.5, Table 10)",
 )
 
 study.figure(

@@ -5,7 +5,6 @@ import pytest
 
 from moestat.experiment import Cell
 from moestat.fit import competition_mle, population
-from studies.compete_smoe.parts import competition_asleep, competition_gaps
 from studies.compete_smoe.parts import competition_mle as competition
 from studies.demystifying_softmax.parts import softmax_gaussian
 from studies.expert_count.parts import expert_count
@@ -134,9 +133,6 @@ def fewer_steps(monkeypatch):
     """Let fits of competition-gated mixtures end early."""
     for option, value in (("adam_steps", 30), ("search_rounds", 8), ("coarsest", 200)):
         monkeypatch.setitem(competition_mle.maximum_likelihood.__kwdefaults__, option, value)
-    for name, value in {"HOPS": 1, "NEAR_STARTS": 1, "RANDOM_STARTS": 1, "THREE_STARTS": 2}.items():
-        monkeypatch.setattr(competition_asleep, name, value)
-    monkeypatch.setitem(competition_asleep.SPACE, "kept", 1)
 
 
 def test_competition_gated_mixtures(cuda, fewer_steps):
@@ -147,19 +143,6 @@ def test_competition_gated_mixtures(cuda, fewer_steps):
     np.testing.assert_allclose(gpu["gain"], cpu["gain"], rtol=0, atol=20.0)
     np.testing.assert_allclose(gpu["hellinger"], cpu["hellinger"], rtol=1.0)
     assert np.isfinite(gpu["D"]).all()
-
-
-def test_an_expert_that_wins_nowhere(cuda, fewer_steps):
-    settings = {"n": 250}
-    cpu, gpu = both(competition_asleep, cuda, settings, replicates=(0,))
-    np.testing.assert_allclose(gpu["three_gain"], cpu["three_gain"], rtol=0, atol=20.0)
-    assert set(gpu.data_vars) == set(cpu.data_vars)
-
-
-@pytest.mark.parametrize("design", ["continuous", "mean", "tied"])
-def test_gaps_at_routing_boundaries(cuda, design):
-    cpu, gpu = both(competition_gaps, cuda, {"design": design, "pool_log2": 13, "evaluation_points": 64})
-    same(cpu, gpu, rtol=1e-7, atol=1e-12)
 
 
 @pytest.mark.parametrize("expert", ["mlp", "cnn"])

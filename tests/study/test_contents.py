@@ -15,11 +15,7 @@ PAPERS = sorted({study.paper for study in STUDIES.values()})
 def test_every_source_leads_to_an_item_and_every_item_has_claims_or_a_reason(paper):
     listed = contents.read(paper)
     assert listed is not None and listed.name == paper
-<<<<<<< HEAD
     reached = {one.item for one in listed.arguments}
-=======
-    reached = {argument.item for argument in listed.arguments}
->>>>>>> h4-sa
     for name, study in STUDIES.items():
         for claim in study.claims if study.paper == paper else ():
             items = listed.items_of(claim.source)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy import optimize
 
 from moestat import rates
 from moestat.claims.estimates import proportion_interval
-from moestat.claims.evidence import FUNCTIONS, SEARCHES, unsettled
-from moestat.claims.rules import gap, lead
+from moestat.claims.evidence import SEARCHES, unsettled
+from moestat.claims.rules import gap
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
-from moestat.rates.estimate import mean_interval, over_replicates
 from moestat.runner.results import NOT_COMPUTED
 from moestat.study.spec import Claim
 
@@ -91,108 +88,17 @@ def _unsettled(ds: xr.Dataset, claim: Claim, window: tuple[float, float] | None)
     return (text,) if text else ()
 
 
-def tail_exponent(ds: xr.Dataset, claim: Claim, *, draws: int = 1000) -> Estimate:
-    """Estimate c in P(loss > C sqrt(log n / n)) ~ n^-c, C being the loss's median at the smallest n in these units.
+def where_delivered(ds: xr.Dataset, claim: Claim, *, without: str) -> Estimate:
+    """Estimate the difference of two arms, which decides nothing where ``claim.arm`` does not deliver competition.
 
-    One binomial regression with a logarithmic link. Percentile interval over ``draws`` resamples of the replicates of
-    every size, C and all. Of parameters it decides nothing where the search has not settled, as a rate of theirs.
+    It delivers if its router meets the winners more often (``overlap``) than that of ``without``, at the claim's level.
     """
-    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose("n", "replicate")
-    n = array["n"].values.astype(float)
-    scaled = array.values.astype(float) / np.sqrt(np.log(n) / n)[:, None]
-    if len(n) < 2 or not np.isfinite(scaled).all():
-        raise NoAnswerError("A tail exponent needs two sizes or more, and a loss of every replicate.")
-    rng = np.random.default_rng(20240305)
-    resampled = [_tail_slope(n, np.stack([rng.choice(row, row.size) for row in scaled])) for _ in range(draws)]
-    low, high = (float(end) for end in np.percentile(resampled, [50 * (1 - claim.level), 50 * (1 + claim.level)]))
-    note = f"shares above C: {np.mean(scaled > np.median(scaled[0]), axis=1).round(3).tolist()}"
-    reasons = () if claim.variable in FUNCTIONS else _unsettled(ds, claim, claim.window)
-    return Estimate(_tail_slope(n, scaled), low, high, note, reasons)
-
-
-def _tail_slope(n: np.ndarray, scaled: np.ndarray) -> float:
-    """Return c of P = n^-c / 2, n in units of the smallest, by maximum likelihood over the sizes after the first."""
-    above = np.sum(scaled[1:] > np.median(scaled[0]), axis=1)
-    count, length = scaled.shape[1], np.log(n[1:] / n[0])
-
-    def minus(c: float) -> float:
-        log_p = math.log(0.5) - c * length
-        return -float(np.sum(above * log_p + (count - above) * np.log1p(-np.exp(np.minimum(log_p, -1e-12)))))
-
-    low = math.log(0.5) / length.max() * 0.999
-    return float(optimize.minimize_scalar(minus, bounds=(low, 20.0), method="bounded").x)
-
-
-def average_gap(ds: xr.Dataset, claim: Claim, *, over: str, least: float) -> Estimate:
-    """Estimate the difference of two arms, averaged over the values of an axis that are at least ``least``."""
-    return gap(ds.isel({over: np.flatnonzero(ds[over].values >= least)}), claim, over=[over])
-
-
-def lower_in_most(ds: xr.Dataset, claim: Claim, *, others: Sequence[str]) -> Estimate:
-    """Estimate the difference that decides if ``claim.arm`` is lower in more than half of the cases: at most 0 if so.
-
-    A case is a layer and one of the ``others``. Of C paired differences the (floor(C / 2) + 1)-th smallest is judged;
-    the ends of its interval have that place among those of all, which hold jointly (Bonferroni).
-    """
-    ours, *theirs = (
-        variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose("replicate", "layer").values
-        for arm in (claim.arm, *others)
-    )
-    gaps = np.concatenate([ours - other for other in theirs], axis=1)
-    whole, count = np.isfinite(gaps).all(axis=1), gaps.shape[1]
-    if not whole.any():
-        raise NoAnswerError(f"{claim.variable} has no value in all layers of {claim.arm} and {', '.join(others)}.")
-    mean, _, low, high = mean_interval(gaps[whole].T, 1 - (1 - claim.level) / count)
-    value, below, above = (float(np.sort(ends)[count // 2]) for ends in (mean, low, high))
-    note = f"lower in {int(np.sum(mean < 0))} of {count} cases on average; {whole.sum()} of {len(whole)} replicates"
-    return Estimate(value, below, above, note, subject="The difference in most cases", replicates=int(whole.sum()))
-
-
-def lead_of_those_run(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = False) -> Estimate:
-    """Estimate the lead of ``claim.arm`` over ``others`` as :func:`moestat.claims.rules.lead`; some may be missing.
-
-    Where some were not run, one that was and is better refutes that the arm is the best of all; nothing can show it.
-    """
-    there = [arm for arm in others if arm in ds["arm"].values]
-    answer = lead(ds, claim, others=there, lower=lower)
-    if len(there) < len(others) and not answer.high < claim.region[0]:
-        left = ", ".join(arm for arm in others if arm not in there)
-        raise NoAnswerError(f"{left} were not run, and none of the others is shown to be beyond {claim.arm}.")
-    return answer
-
-
-def contrast(ds: xr.Dataset, claim: Claim, *, terms: Sequence[Mapping[str, Any]]) -> Estimate:
-    """Estimate a sum of means, paired by replicate; a term has ``sign`` (1 or -1), ``arm``, coordinates ``at``."""
-    rows = [term["sign"] * variable(ds, claim.variable, {"arm": term["arm"], **term["at"]}).values for term in terms]
-    return _over_replicates(np.sum(rows, axis=0), claim)
-
-
-def tuned(
-    ds: xr.Dataset, claim: Claim, *, first: Sequence[str], then: Mapping[str, Sequence[str]], by: str, seeds: int
-) -> Estimate:
-    """Estimate by how much ``claim.variable`` of the arm that is tuned exceeds that of ``claim.versus``.
-
-    As in section 6.1: the arm of ``first`` with the lowest mean of ``by`` over the first ``seeds`` replicates, then the
-    lowest of those that ``then`` names for it. The other replicates judge, paired; the choice has not seen them.
-    """
-
-    def lowest(arms: Sequence[str]) -> str:
-        means = [float(variable(ds, by, {"arm": arm}).values[:seeds].mean()) for arm in arms]
-        if not np.isfinite(means).all():
-            raise NoAnswerError(f"{by} has no value in every one of {', '.join(arms)}.")
-        return arms[int(np.argmin(means))]
-
-    choice = lowest(then[lowest(first)])
-    ours, theirs = (variable(ds, claim.variable, {"arm": arm}).values[seeds:] for arm in (choice, claim.versus))
-    return _over_replicates(ours - theirs, claim, f", chosen by {by} of {seeds} others: {choice}")
-
-
-def _over_replicates(samples: np.ndarray, claim: Claim, note: str = "") -> Estimate:
-    known = samples[np.isfinite(samples)]
-    if known.size < 2:
-        raise NoAnswerError(f"{known.size} replicates have a value of {claim.variable} in every arm; two are needed.")
-    note = f"{known.size} of {samples.size} replicates, paired{note}"
-    return replace(over_replicates(known, claim.level), note=note, replicates=known.size)
+    answer = gap(ds, claim, over=[])
+    learnt = gap(ds, claim.model_copy(update={"variable": "overlap", "versus": without}), over=[])
+    if learnt.low > 0:
+        return answer
+    text = f"overlap {learnt.value:+.3f} [{learnt.low:.3f}, {learnt.high:.3f}] beside {without}"
+    return replace(answer, reasons=(*answer.reasons, f"Competition is not shown to be delivered: {text}."))
 
 
 def larger_gains(ds: xr.Dataset, claim: Claim, *, row: str, larger: Sequence[str], smaller: Sequence[str]) -> Estimate:

@@ -23,20 +23,6 @@ METHODS = {
 }
 """Arms of the five methods with their labels; with underscores they are the setting ``router``."""
 
-NOT_DELIVERED = (
-    "Competition was not delivered in the runs of equation 5 as printed (the router's choices meet the winners no more "
-    "often than SMoE's), so that what they say of it is inconclusive: since the runs this is neutral to the paper."
-)
-NOT_DELIVERED_ENTROPY = (
-    "Competition was not delivered in the runs of equation 5 as printed (the router's choices meet the winners no more "
-    "often than SMoE's), so that what they say of it is inconclusive, and without any L_R the entropy moves as much: "
-    "since the runs this is neutral to the paper."
-)
-MUST_LEARN = (
-    "Section 3.2 trains the router to predict the competition and expects it to be a proxy: it must then do so better "
-    "than a router that never saw one."
-)
-
 
 def lead(variable: str, arm: str, others: Iterable[str], *, lower: bool) -> Rule:
     """Estimate by how much an arm is below, or above, the best of others, which may hold it."""

@@ -1,4 +1,4 @@
-"""How sure the routers of a trained model are, whether they know who would win a competition, how alike experts are."""
+"""How sure the routers of a trained model are, and whether they know who would win a competition."""
 
 from __future__ import annotations
 
@@ -43,30 +43,6 @@ def routing(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, l
     _watch(model, sums, text, length, batch, limit)
     rows = np.array([own.means() for own in sums]).T
     return Routing(*rows)
-
-
-def likeness(outputs: torch.Tensor) -> torch.Tensor:
-    """Return the mean cosine of two experts' outputs for a token over all pairs, (T,), of outputs (N, T, width).
-
-    1 if all experts give a token the same direction; at least -1 / (N - 1). An output of length 0 counts as 0.
-    """
-    unit = torch.nn.functional.normalize(outputs.double(), dim=-1)
-    experts = outputs.shape[0]
-    return (unit.sum(dim=0).square().sum(dim=-1) - unit.square().sum(dim=(0, 2))) / (experts * (experts - 1))
-
-
-def alike(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> np.ndarray:
-    """Return the mean :func:`likeness` of the experts of each SMoE layer over a text, as :func:`routing`."""
-    sums = np.zeros(len(_layers(model)))
-
-    def look(place: int) -> _Hook:
-        def hook(layer: SMoE, inputs: Any) -> None:
-            z = inputs[0].reshape(-1, inputs[0].shape[-1])
-            sums[place] += float(likeness(layer.experts.every(z)).sum())
-
-        return hook
-
-    return sums / _watch(model, [look(place) for place in range(len(sums))], text, length, batch, limit)
 
 
 def _layers(model: torch.nn.Module) -> list[SMoE]:

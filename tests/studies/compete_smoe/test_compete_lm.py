@@ -1,4 +1,4 @@
-"""Language models with sparse mixtures: pairing, competition, measures, fine-tuning, and trainings that differ."""
+"""Language models with sparse mixtures: pairing, competition, and trainings that differ."""
 
 import sys
 
@@ -10,18 +10,7 @@ torch = pytest.importorskip("torch")
 
 from moestat.status import Status  # noqa: E402
 from moestat.training import checkpoint, lm_training  # noqa: E402
-from moestat.training import corpus as corpora  # noqa: E402
-from moestat.training.labelled_text import LabelledTextError  # noqa: E402
-from studies.compete_smoe.parts import (  # noqa: E402
-    compete_collapse,
-    compete_finetune,
-    compete_lm,
-    decoders,
-    routers,
-)
-from studies.compete_smoe.parts.classifier import Classifier, as_symbols  # noqa: E402
-from studies.compete_smoe.parts.smoe import ExpertBank, SMoE  # noqa: E402
-from studies.compete_smoe.parts.smoe_measures import likeness  # noqa: E402
+from studies.compete_smoe.parts import compete_lm, decoders, routers  # noqa: E402
 
 SIZES = {"blocks": 2, "width": 16, "length": 16, "experts": 4}
 SMALL = SIZES | {"batch": 4, "steps": 6, "every": 3, "validation": 256, "test": 512}
@@ -73,9 +62,6 @@ def test_a_training_that_diverges_is_data():
     found = compete_lm.run(cell(rate=1e9, router="compete_smoe", probability=1.0), [0]).isel(replicate=0)
     assert found["status"].item() == Status.NOT_FINITE and found["iterations"].item() == 3
     assert all(np.isnan(found[name].item()) for name in ("bpc", "best_valid_bpc", "entropy", "overlap"))
-    tuned = compete_finetune.run(cell(compete_finetune, rate=1e9, **TUNING), [0]).isel(replicate=0)
-    assert tuned["status"].item() == Status.NOT_FINITE and tuned["iterations"].item() == 3
-    assert np.isnan(tuned["bpc"].item()) and np.isnan(tuned["accuracy"].item())
 
 
 def test_lambda_0_is_smoe_bit_for_bit_and_competition_is_not():
@@ -94,62 +80,6 @@ def test_arms_start_from_the_same_weights():
     assert {name for name in ours if "router" not in name} == shared
     assert all(torch.equal(ours[name], theirs[name]) for name in shared)
     assert not torch.equal(ours["embedding"], model_of(1).state_dict()["embedding"])
-
-
-# --- fine-tuning ------------------------------------------------------------------------------------------------------
-TUNING = {"reviews": 60, "tune_steps": 12, "reviews_label": "topic"}
-
-
-def test_only_experts_and_new_layers_learn():
-    classifier = Classifier(model_of(), 3, np.random.default_rng(0))
-    learn = {name for name, p in classifier.named_parameters() if p.requires_grad}
-    banks = {name for name, m in classifier.named_modules() if isinstance(m, ExpertBank)}
-    assert {name for name in learn if name.startswith("decoder.")} == {
-        f"{bank}.{part}" for bank in banks for part in ("first", "first_bias", "second", "second_bias")
-    }
-    assert len(learn) == len(banks) * 4 + 4
-
-
-def test_texts_in_the_symbols_of_a_corpus(tmp_path):
-    path = tmp_path / "abc.txt"
-    path.write_text("ab ba " * 200)
-    corpus = corpora.load(path)
-    found = as_symbols(["ab", "aXb", "a" * 9], corpus, 4)
-    assert found.lengths.tolist() == [2, 3, 4]
-    written = ["".join(corpus.symbols[i] for i in row[:n]) for row, n in zip(found.ids, found.lengths, strict=True)]
-    assert written == ["ab", "a b", "aaaa"]
-    path.write_text("ab" * 500)
-    with pytest.raises(LabelledTextError, match="neither a blank"):
-        as_symbols(["ab"], corpora.load(path), 4)
-
-
-# --- how alike experts are --------------------------------------------------------------------------------------------
-def test_likeness_is_that_of_all_pairs():
-    outputs = torch.from_numpy(np.random.default_rng(0).standard_normal((4, 5, 3)))
-    unit = outputs / outputs.norm(dim=2, keepdim=True)
-    pairs = [(unit[i] * unit[j]).sum(1) for i in range(4) for j in range(i)]
-    found = likeness(outputs)
-    torch.testing.assert_close(found, torch.stack(pairs).mean(0))
-    torch.testing.assert_close(likeness(outputs * torch.tensor([1.0, 2.0, 5.0, 0.1])[:, None, None]), found)
-
-
-def test_coins_are_of_a_layer_or_of_all():
-    model = model_of(router="compete_smoe", probability=0.5)
-    layers = [m for m in model.modules() if isinstance(m, SMoE)]
-
-    def heads():
-        return np.array([[layer.competition.heads(step, 60) for layer in layers] for step in range(60)])
-
-    own = heads()
-    assert 0 < own.all(axis=1).mean() < 0.6
-    compete_collapse.share_coins(model)
-    np.testing.assert_array_equal(heads(), np.repeat(own[:, :1], len(layers), axis=1))
-
-
-def test_without_competition_it_is_the_training_of_compete_lm():
-    found, again = compete_collapse.run(cell(compete_collapse), [0]), compete_lm.run(cell(), [0])
-    assert found["bpc"].item() == again["bpc"].item()
-    assert found["usage_entropy"].item() == pytest.approx(again["usage_entropy"].item())
 
 
 # --- other trainings: norms after, dropout, a router of one's own ----------------------------------------

@@ -1,19 +1,12 @@
 import math
-from functools import partial
 
 import array_api_strict as strict
 import numpy as np
 import pytest
-import xarray as xr
-from cells import computed
 
 from moestat.losses.divergences import expected_hellinger, squared_hellinger
-from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
-from moestat.models.competition import Competition
 from moestat.models.gaussian import log_density
-from studies.compete_smoe.parts import competition_asleep as asleep
-from studies.compete_smoe.parts import competition_far as far
 from studies.compete_smoe.parts.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
 from studies.compete_smoe.parts.competition_errors import Routing, fisher_line, information, paired_with_truth
 
@@ -79,38 +72,6 @@ def test_a_singular_information_is_refused():
         fisher_line(model, truth, np.random.default_rng(0).uniform(-1, 1, (64, 2)))
 
 
-tried = partial(computed, asleep, n=300)
-
-
-def test_near_the_truth_the_fourth_expert_wins_nowhere():
-    model, truth = true_mixture("asleep")
-    # sizes on the square are extreme at its corners; a and b moved off weights change a difference by (a + b) sqrt(3)
-    corners = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=float)
-    sizes = corners @ truth[:, :2].T + truth[:, 2]
-    assert np.all(sizes[:, :3] > 1.3 - 1e-12) and np.all(np.abs(sizes[:, 3]) < 0.7 + 1e-12)
-    assert np.sqrt(3.0) * asleep.NEAR < 1.3 - 0.7
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-1.0, 1.0, (4000, 2))
-    x[:4] = corners
-    for _ in range(200):
-        move = rng.standard_normal((4, 4))
-        size = np.linalg.norm(move[:, :3], axis=1) + np.abs(move[:, 3])
-        moved = truth + asleep.NEAR * move / size.sum() * rng.uniform()
-        assert not model.winners(moved, x)[3].any()
-        np.testing.assert_allclose(
-            gaussian.log_density(model, moved, x, x[:, 0]), gaussian.log_density(model, moved[:3], x, x[:, 0])
-        )
-
-
-def test_an_awake_fourth_expert_beats_all_points_near_the_truth():
-    ds = tried(range(3))
-    assert np.all(ds["three_again"] >= 1) and np.all(ds["three_gain"] > 0)
-    np.testing.assert_allclose(ds["lead"], ds["gain"] - ds["three_gain"], atol=1e-8)
-    np.testing.assert_array_equal(ds["near"], ds["lead"] <= 0.1)
-    assert (ds["lead"] > 0.1).sum() >= 2 and np.all(ds["matched"].where(ds["lead"] > 0.1, 9.0) > asleep.NEAR)
-    xr.testing.assert_identical(ds.sel(replicate=[1]), tried([1]))
-
-
 def moved(design, size, seed=0):
     model, truth = true_mixture(design)
     rng = np.random.default_rng(seed)
@@ -172,32 +133,3 @@ def test_largest_density_change_is_near_what_a_fine_grid_finds():
             change = np.exp(log_density(model, atoms, x, grid)) - np.exp(log_density(model, truth, x, grid))
             best = np.abs(change).max()
             assert 0.6 * best < errors[k] < 1.3 * best
-
-
-def tried_far(replicates=(0, 1), **settings):
-    return computed(far, replicates, **{"others": 3} | settings)
-
-
-@pytest.mark.parametrize("active", [1, 2])
-def test_other_weights_of_one_expert_have_its_density_and_are_far(active):
-    for expert in ("scaled", "network"):
-        ds = tried_far(expert=expert, active=active)
-        assert np.all(ds["least_ratio"] == 0) and np.all(ds["image_D"] > 1)
-        assert np.all(ds["least_wins"] > 0.2) and np.all(ds["independence"] > 1e-3)
-    for expert in ("affine", "tanh"):
-        ds = tried_far(expert=expert, active=active)
-        assert np.all(ds["least_ratio"] > 0.01)
-    xr.testing.assert_identical(ds.sel(replicate=[1]), tried_far([1], expert="tanh", active=active))
-
-
-@pytest.mark.parametrize("expert", ["affine", "tanh"])
-@pytest.mark.parametrize("active", [1, 2])
-def test_losses_are_those_of_the_library(expert, active):
-    rng = np.random.default_rng(1)
-    truth = np.column_stack([far.TRUTHS[expert], far.VARIANCES])
-    atoms = np.concatenate([rng.uniform(-1.5, 1.5, (5, 2, 2)), rng.uniform(0.1, 1.0, (5, 2, 1))], axis=2)
-    model = Competition(1, expert, active)
-    one, _ = expected_hellinger(model, atoms, truth, far.X[:, None])
-    np.testing.assert_allclose([far.hellinger(expert, a, truth, active) for a in atoms], one, rtol=1e-4)
-    loss = competition_losses(atoms, truth, model)["D"]
-    np.testing.assert_allclose([far.distance(a, truth, active) for a in atoms], loss)
