@@ -49,7 +49,7 @@ study.preset(
 )
 study.preset(
     "eight",
-    "P = 8 beside P = 4 at the two M where the paper has its peaks, n = 250, two starts, ten runs.",
+    "P = 8 beside P = 4 at the two M where the paper has its peaks, n = 250, two starts, ten runs; not run yet.",
     expected="about 6 CPU minutes",
     replicates=10,
     arms=["mlp-4", "cnn-4", "mlp-8", "cnn-8"],
