@@ -78,7 +78,7 @@ paper = Paper(
             also=["Results"],
             unchecked="The figure's own n, T, sigma_0 and activation, which are not printed.",
             objection="The paper's setting may be one that is in no reading, and ten runs leave most of them open; "
-            "another activation, tanh, is tested at one n and sigma_0. Primary are the readings whose rules were sealed.",
+            "another activation, tanh, is tested at one n and sigma_0. Primary are those with sealed rules.",
             figures=["expert_count_map", "expert_count_samples", "expert_count_printed", "expert_count_start"],
         ),
         Item(
