@@ -62,8 +62,8 @@ paper = Paper(
             unchecked="For experts other than linear, affine and tanh the statement is open: the printed proof of "
             "Lemma B.2 holds for none, and ours needs that regions of winning are made of half-spaces.",
             figures=["competition_mle:fisher"],
-            objection="The proof is van de Geer's, and only its entropy is new; tested: that entropy is proved here for "
-            "three families, otherwise than printed.",
+            objection="The proof is van de Geer's, and only its entropy is new; tested: that entropy is proved here "
+            "for three families, otherwise than printed.",
         ),
         Item(
             name="Theorem 4.2",

@@ -41,7 +41,7 @@ study.preset(
 study.preset(
     "paper",
     "P = 4, the paper's M, n = 250: three starts, four numbers of steps up to 10 / eta, ten runs.",
-    expected="about 8 CPU minutes",
+    expected="about 10 CPU minutes",
     replicates=10,
     arms=["mlp-4", "cnn-4"],
     grid=dict(n=[250], start_scale=[0.01, 0.1, 0.3], experts=list(COUNTS)),
@@ -49,7 +49,7 @@ study.preset(
 )
 study.preset(
     "eight",
-    "P = 8 beside P = 4 at the two M where the paper has its peaks, n = 250, two starts, ten runs.",
+    "P = 8 beside P = 4 at the two M where the paper has its peaks, n = 250, two starts, ten runs; not run yet.",
     expected="about 6 CPU minutes",
     replicates=10,
     arms=["mlp-4", "cnn-4", "mlp-8", "cnn-8"],

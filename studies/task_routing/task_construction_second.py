@@ -76,7 +76,7 @@ for id, variable, arm, says, source, bullet in [
     )
     study.claim(
         f"{id}-told",
-        "On sentences that may name their relation after the object, but whose template and first entity tell the task, "
+        "On sentences that may name their relation after the object, but whose template and first entity tell the task "
         f"weights with two heads exist for which {says}.",
         none(f"{variable}_told", arm, witness=""),
         source=source,
