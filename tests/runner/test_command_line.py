@@ -96,7 +96,7 @@ def test_every_study_at_once_ends_with_one_table_of_claims(tmp_path, monkeypatch
     monkeypatch.setattr(load, "study_folders", lambda: [folder])
     code, out, err = inside("--all", "--jobs", 1, "--out", tmp_path / "out")
     assert code == 1 and "1 of 3 studies did not complete: broken" in err and "broken.py:2: arm 1: name is miss" in err
-    last = out[out.rindex("2 claims:") :]
+    last = out[out.rindex("2 primary claims:") :]
     assert "one" in last and "two" in last and last.count("mean-rate") == 2
     assert inside("--all", "one")[0] == 2
     code, _, err = inside("--all", "--paper", "other", "--dry-run")
