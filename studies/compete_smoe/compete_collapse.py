@@ -40,7 +40,7 @@ study.claim(
     "The experts of CompeteSMoE are less alike than those of SMoE, where the router's output counts in a step that "
     "competes.",
     difference("likeness", "compete-smoe", versus="smoe").at_most(0.0, predicted="< 0"),
-    dict(source="CS abstract, section 1: representation collapse", group="competition-keeps-experts-apart"),
+    dict(source="CS abstract, section 1: representation collapse"),
     because="Competition is to address the collapse, which section 1 describes as experts that learn similar "
     "representations: they must be less alike than those of SMoE.",
 )
@@ -50,7 +50,6 @@ study.ours(
     "competes.",
     difference("likeness", "compete-winners", versus="smoe").at_most(0.0),
     dict(source="ours: control of less-alike (CS section 1), with competition delivered (section 3.1 for the output)"),
-    group="competition-keeps-experts-apart",
 )
 study.ours(
     "collapsed",

@@ -53,7 +53,7 @@ study.claim(
     "With the paper's weight 1 and lambda = 0.05 the router's top 2 meet the winners of a competition more often "
     "than those of SMoE do, whose router never saw a competition.",
     difference("overlap", "compete", at=PRINTED, versus="smoe", versus_at=PRINTED).at_least(0.0, predicted="> 0"),
-    dict(source="CS section 3.2, equation 3", bearing="neutral", group="router-learns-competition"),
+    dict(source="CS section 3.2, equation 3", bearing="neutral"),
     dict(because=MUST_LEARN, hindsight=NOT_DELIVERED),
 )
 study.ours(

@@ -112,18 +112,18 @@ for key, (name, model) in ARCHITECTURES.items():
     printed, source = PRINTED[key], f"CS section 6.2; Table 2, {name}, enwik8 small"
     compete = f"In {model} CompeteSMoE" + AS_TUNED * (key == "glam")
     reading = of_glam if key == "glam" else stated
-    neutral = dict(source=source, bearing="neutral", hindsight=NOT_DELIVERED, group="lm-compete-best")
+    neutral = dict(source=source, bearing="neutral", hindsight=NOT_DELIVERED)
     study.claim(
         f"fixed-worst-{key}",
         f"In {model} the fixed router has the highest loss of all five.",
         lead("bpc", f"{key}-smoe-fixed", ARMS[key], lower=False).at_least(0.0, predicted=printed["fixed_worst"]),
-        dict(source=source, group="lm-fixed-worst", presets=ALL_FIVE),
+        dict(source=source, presets=ALL_FIVE),
     )
     study.claim(
         f"fixed-smoe-{key}",
         f"In {model} SMoE-Fixed has a higher loss than SMoE: a fixed router loses against one that learns.",
         difference("bpc", f"{key}-smoe-fixed", versus=f"{key}-smoe").at_least(0.0, predicted=printed["fixed_smoe"]),
-        dict(source=source, group="lm-fixed-worst"),
+        dict(source=source),
     )
     study.claim(
         f"compete-best-{key}",
@@ -148,7 +148,6 @@ for key, (name, model) in ARCHITECTURES.items():
         "SMoE's do.",
         difference("overlap", f"{key}-compete-smoe", versus=f"{key}-smoe").at_least(0.0, predicted="> 0"),
         dict(source="CS section 3.2, equation 3", bearing="neutral", hindsight=NOT_DELIVERED, because=MUST_LEARN),
-        group="router-learns-competition",
     )
 
 study.claim(
@@ -169,9 +168,7 @@ study.claim(
     dict(source="CS section 6.2; Table 2, GLaM, enwik8 small; section 6.1 for the tuning", presets=["tuned"]),
 )
 
-across = dict(
-    source="CS section 6.2: across all methods, GLaM is better than Switch", group="glam-better-across-methods"
-)
+across = dict(source="CS section 6.2: across all methods, GLaM is better than Switch")
 reading = (
     "The text says it across all methods, of CompeteSMoE with lambda and alpha tuned (section 6.1): that GLaM is "
     "better with those tuned on the Switch Transformer, too, is our reading."
@@ -202,14 +199,14 @@ study.claim(
     "In a Switch transformer CompeteSMoE converges faster than SMoE: its validation loss, averaged over the "
     "training, is lower.",
     difference("mean_valid_bpc", "switch-compete-smoe", versus="switch-smoe").at_most(0.0, predicted="< 0"),
-    dict(source="CS section 6.2, Fig. 2", group="lm-faster"),
+    dict(source="CS section 6.2, Fig. 2"),
 )
 study.claim(
     "fastest",
     "In a Switch transformer CompeteSMoE converges fastest of all five: its validation loss, averaged over the "
     "training, is the lowest.",
     lead("mean_valid_bpc", "switch-compete-smoe", ARMS["switch"], lower=True).at_least(0.0, predicted="> 0"),
-    dict(source="CS section 6.2, Fig. 2", group="lm-faster", presets=ALL_FIVE),
+    dict(source="CS section 6.2, Fig. 2", presets=ALL_FIVE),
 )
 
 study.figure(

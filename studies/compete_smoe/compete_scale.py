@@ -75,7 +75,7 @@ for arm, printed in [("xmoe", "-0.011"), ("stable-moe", "-0.009")]:
         function("studies.compete_smoe.parts.rules:contrast", "bpc", arm, options=dict(terms=terms)).at_most(
             0.0, predicted=printed
         ),
-        dict(source="CS section 6.2; Table 2, Switch, enwik8 small and medium", group="scale-rivals-gain"),
+        dict(source="CS section 6.2; Table 2, Switch, enwik8 small and medium"),
     )
 study.claim(
     "larger-better",

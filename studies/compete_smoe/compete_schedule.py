@@ -74,7 +74,7 @@ for number, probability, printed in [
         difference("bpc", "compete", at=dict(probability=probability), versus_at=dict(probability=0.0)).at_most(
             0.0, predicted=printed
         ),
-        dict(source="CS section 6.4.1, Tables 4 and 9", group="lambda-better", presets=["quick", "trained", "paper"]),
+        dict(source="CS section 6.4.1, Tables 4 and 9", presets=["quick", "trained", "paper"]),
     )
 study.claim(
     "too-sparse",

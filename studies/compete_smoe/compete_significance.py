@@ -68,7 +68,7 @@ study.claim(
     "better",
     "CompeteSMoE has a lower loss than SMoE.",
     difference("bpc", "compete-smoe", versus="smoe").at_most(0.0, predicted="-0.014"),
-    dict(source="CS appendix C.4, Table 9", group="significance-better"),
+    dict(source="CS appendix C.4, Table 9"),
 )
 study.claim(
     "as-printed",
@@ -90,14 +90,14 @@ study.claim(
     "A step of CompeteSMoE takes not above 15 % longer than one of SMoE, an upper bound that no overhead at all "
     "meets, too (log ratio; about 10 % in the text, 18 % in Table 9).",
     step_time.at_most(0.14, predicted="0.10"),
-    dict(because="The text says only at around 10 % longer; not above 15 % is our reading.", group="overhead"),
+    dict(because="The text says only at around 10 % longer; not above 15 % is our reading."),
     source="CS appendix C.4",
 )
 study.claim(
     "overhead-printed",
     "A step of CompeteSMoE takes about 10 % longer than one of SMoE, between 5 and 15 % (log ratio).",
     step_time.within(0.05, 0.14, predicted="0.10"),
-    dict(source="CS appendix C.4", because="The text says around 10 %; 5 to 15 is our reading.", group="overhead"),
+    dict(source="CS appendix C.4", because="The text says around 10 %; 5 to 15 is our reading."),
     printed=True,
 )
 
@@ -107,14 +107,14 @@ study.claim(
     "learns",
     f"{ROUTERS} the router's top 2 meet the winners of a competition more often than those of SMoE do.",
     difference("overlap", "compete-smoe", versus="smoe").at_least(0.0, predicted="> 0"),
-    dict(source="CS section 3.2, equation 3", bearing="neutral", group="router-learns-competition"),
+    dict(source="CS section 3.2, equation 3", bearing="neutral"),
     dict(because=MUST_LEARN, hindsight=NOT_DELIVERED),
 )
 study.claim(
     "spread-use",
     f"{ROUTERS} the experts of CompeteSMoE are used more evenly than those of SMoE (entropy of their use).",
     difference("usage_entropy", "compete-smoe", versus="smoe").at_least(0.0, predicted="> 0"),
-    dict(source="CS abstract, section 1: representation collapse", group="competition-against-collapse"),
+    dict(source="CS abstract, section 1: representation collapse"),
     because="Section 1 names tokens that are only routed to a few experts, and competition is to address it: the "
     "experts must be used more evenly than those of SMoE.",
 )
@@ -122,7 +122,7 @@ study.claim(
     "surer",
     f"{ROUTERS} CompeteSMoE's routers have a lower mean entropy than SMoE's.",
     difference("entropy", "compete-smoe", versus="smoe").at_most(0.0, predicted="-0.06"),
-    dict(source="CS appendix C.5, Table 10", bearing="neutral", group="entropy-compete-lowest"),
+    dict(source="CS appendix C.5, Table 10", bearing="neutral"),
     because="Appendix C.5 reads one table, of which it is true (compete_tables): that the same is to be seen in "
     "other trainings follows from its conclusion, that the routers learned by CompeteSMoE have a higher quality.",
     hindsight=NOT_DELIVERED_ENTROPY,
@@ -131,7 +131,7 @@ study.claim(
     "loss-lower",
     f"{ROUTERS} the router loss L_R on the test part is lower than that of SMoE's routers.",
     difference("router_loss", "compete-smoe", versus="smoe").at_most(0.0, predicted="< 0"),
-    dict(source="CS section 3.2, equation 3", group="router-loss-in-the-test", presets=["control"]),
+    dict(source="CS section 3.2, equation 3", presets=["control"]),
     because="Section 3.2 measures by the mean squared error between the policies how well the router predicts the "
     "competition: it must be lower than that of a router that never saw one.",
 )

@@ -45,7 +45,7 @@ for arm in ("smoe", "smoe-fixed", "compete-smoe"):
 # --- claims: two arms, averaged over K and K by K ---
 for claim, one, higher, other, keys in [
     ("fixed-worst", "smoe-fixed", True, "smoe", {}),
-    ("compete-better", "compete-smoe", False, "smoe", dict(group="topk-compete-better")),
+    ("compete-better", "compete-smoe", False, "smoe", {}),
     ("compete-fixed", "compete-smoe", False, "smoe-fixed", dict(bearing="neutral")),
 ]:
     who = "the fixed router" if one == "smoe-fixed" else METHODS[one]
@@ -77,7 +77,6 @@ for claim, one, higher, other, keys in [
             named if k in (2, 16) else tried,
             dict(bearing="neutral") if claim == "compete-fixed" else {},
             source="CS section 6.3.1, Fig. 3",
-            group=f"topk-{claim}" + "-each" * (one == "compete-smoe"),
             level=0.9875,
         )
 

@@ -48,7 +48,7 @@ for size, preset in [(10_000, "quick"), (31_623, "paper")]:
         f"Where an expert wins nowhere, n = {size}: in more than half of the data sets a maximum of the likelihood "
         "may be within 0.3 of the truth (experts matched one to one).",
         mean("near", "asleep", at=dict(n=size)).at_least(0.5, predicted="1"),
-        dict(group="theorem 4.2: parameters, an expert wins nowhere", presets=[preset]),
+        dict(presets=[preset]),
         source="CS Theorem 4.2, (11), and the text after it: every expert is estimated",
         because="The theorem is said of every true measure with pairwise different atoms, and the text of any i; "
         "section 4 does not ask that every expert wins somewhere. (11) leaves C1 free, so that one level at one n "
@@ -60,14 +60,14 @@ study.ours(
     "In at least 80 % of the data sets some point has more likelihood than all at which the fourth expert wins "
     "nowhere, by 0.1 or more.",
     function("studies.compete_smoe.parts.rules:share", "ruled_out").at_least(0.8, predicted="0 (theorem)"),
-    dict(bearing="against", group="theorem 4.2: parameters, an expert wins nowhere"),
+    dict(bearing="against"),
     source="ours: control of near-*, in all data sets (CS Theorem 4.2, (11))",
 )
 study.ours(  # forty data sets, all settled, have an interval from 0.91 on
     "three-settle",
     "In at least 95 % of the data sets another start comes to the maximum with three experts.",
     function("studies.compete_smoe.parts.rules:share", "three_settled").at_least(0.95, predicted="1"),
-    dict(source="ours: control of near-*, the fits", group="the maximum with three experts", presets=["paper"]),
+    dict(source="ours: control of near-*, the fits", presets=["paper"]),
 )
 
 for preset in ["quick", "paper"]:

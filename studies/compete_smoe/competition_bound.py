@@ -76,7 +76,7 @@ for arm, (_, case) in DESIGNS.items():
         "near as 0.1 (the local part of (10)): along no direction does the least E_X h / D fall with the length of "
         "the move, from 0.1 to 0.003.",
         exponent(arm),
-        dict(source=NEAR_THE_TRUTH, group="inequality 10, every expert wins"),
+        dict(source=NEAR_THE_TRUTH),
     )
 study.claim(
     "bound-asleep",
@@ -85,7 +85,7 @@ study.claim(
     function("moestat.claims.rules:smallest", "least_ratio", "asleep", options=dict(over=[])).at_least(
         0.001, predicted="> 0"
     ),
-    dict(source=NEAR_THE_TRUTH, group="inequality 10, every truth"),
+    dict(source=NEAR_THE_TRUTH),
     because="Theorem 4.2 is said of every true measure with pairwise different atoms; section 4 does not ask that "
     "every expert wins somewhere.",
 )
@@ -104,27 +104,27 @@ for expert in DRAWN:
             function("studies.compete_smoe.parts.rules:counterexample", "counterexample", f"{expert}-{active}").at_most(
                 0.0, predicted=0
             ),
-            dict(source=NEAR_THE_TRUTH, origin="stated", group="inequality 10, every truth"),
+            dict(source=NEAR_THE_TRUTH, origin="stated"),
         )
         study.ours(
             f"condition-{expert}-{active}",
             f"{truths} in at least 80 % of them the least E_X h / D that is computed is positive exactly if every "
             "expert wins at some of the inputs that are looked at.",
             mean("agrees", f"{expert}-{active}").at_least(0.8, predicted="1"),
-            dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
+            dict(source="ours: the condition under which (10) holds"),
         )
     study.claim(
         f"bound-{expert}-4",
         f"True measures with {expert} experts and K = k*: E_X h is at least a positive multiple of D near every one "
         "of them; the least E_X h / D falls in none with the length of the move, from 0.01 to 0.003.",
         exponent(f"{expert}-4", options=dict(shortest=2)),
-        dict(source=NEAR_THE_TRUTH, group="inequality 10, every truth"),
+        dict(source=NEAR_THE_TRUTH),
     )
 study.claim(
     "bound-tied-1",
     "True measures with linear experts, two of them tied (the lowest index wins), and K = 1: " + NO_COUNTEREXAMPLE,
     function("studies.compete_smoe.parts.rules:counterexample", "counterexample", "tied-1").at_most(0.0, predicted=0),
-    dict(source=NEAR_THE_TRUTH, group="inequality 10, every truth"),
+    dict(source=NEAR_THE_TRUTH),
     because="Theorem 4.2 is said of every true measure with pairwise different atoms, and W and -W are different. "
     "Equation (1) leaves open who wins a tie, but with K = 1 most of these truths have another expert that wins "
     "nowhere, too.",
@@ -143,7 +143,6 @@ for arm, case in [
         ),
         source="CS App. B.1.2, end of part (a): |p_G - p_G'| is at most of the order of G - G' at every x",
         because="A bound at every input is one in the mean over inputs.",
-        group="the density changes with the parameters",
     )
 
 study.finding(

@@ -52,7 +52,6 @@ for expert, experts, label, whose in [
             ).at_least(0.001, predicted="> 0"),
             whose,
             source="CS (10), Theorem 4.2: its far part, (16)",
-            group="inequality 10, far from the truth",
         )
 
 for claim, statement, variable, least in [
@@ -72,7 +71,6 @@ for claim, statement, variable, least in [
             least, predicted="> 0"
         ),
         source="ours: control of far-scaled and far-network, the conditions of CS Theorem 4.2",
-        group="inequality 10, far from the truth: conditions",
     )
 
 study.finding(

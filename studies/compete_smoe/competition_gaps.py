@@ -70,7 +70,7 @@ for design, (_, case) in DESIGNS.items():
         f"{case}, E_X h is at least a positive multiple of D: their ratio does not go to 0 along random directions of "
         "all weights.",
         slope("hellinger_per_D", design, over="epsilon").at_most(0.05, predicted=0.0),
-        dict(source="CS (10)", bearing="neutral", group="inequality 10, random directions"),
+        dict(source="CS (10)", bearing="neutral"),
         because="By (10) E h / D is at least one positive constant, on the way to the truth too.",
     )
     study.claim(
@@ -79,7 +79,7 @@ for design, (_, case) in DESIGNS.items():
         function("moestat.claims.rules:largest", "copied_D", design, options=dict(over=[])).within(
             -1e-12, 1e-12, predicted=0
         ),
-        dict(source="CS (8), (9): an identity", bearing="neutral", group="D does not see a lost expert"),
+        dict(source="CS (8), (9): an identity", bearing="neutral"),
         because="Every fitted expert sits on a true one, and in (9) a cell without a fitted expert adds nothing, so "
         "that one expert can be lost and another one be there twice.",
     )
@@ -91,7 +91,7 @@ for claim, statement, rule, keys, source in [
         "misrouted-mean",
         "the share of misrouted inputs is linear in epsilon; it is not 0 for small epsilon.",
         slope("misrouted", "mean", over="epsilon").within(0.9, 1.1, predicted=1.0),
-        dict(bearing="against", group="winners change near the truth"),
+        dict(bearing="against"),
         "the proofs of CS Lemma B.2 and (10): App. B.1.2, Case 2, by which a region with c_tau = 0 has measure zero, "
         "so that the others stay inside their counterparts",
     ),
@@ -100,7 +100,7 @@ for claim, statement, rule, keys, source in [
         "the largest change of the density over all inputs stays where it is as epsilon falls (its exponent is "
         "within 0.1 of 0): there is no cover in the supremum norm.",
         slope("density_change", "mean", over="epsilon").within(-0.1, 0.1, predicted="1 (proof), 0"),
-        dict(bearing="against", group="the density jumps at an input"),
+        dict(bearing="against"),
         "largest-continuous: CS App. B.1.2, end of part (a), by which |p_G - p_G'| is at most of the order of G - G' "
         "at every x",
     ),
@@ -111,7 +111,7 @@ for claim, statement, rule, keys, source in [
         function(
             "moestat.claims.rules:smallest", "copy_empty_cells", "mean", at=dict(t=0.95), options=dict(over=[])
         ).within(0.5, 4.5, predicted="0 (proof), 1"),
-        dict(bearing="against", group="D -> 0 with an empty cell"),
+        dict(bearing="against"),
         "the proof of CS (10): App. B.2, local part: each Voronoi cell has only one element, and D -> 0 moves every "
         "expert to its true one",
     ),
@@ -121,7 +121,7 @@ for claim, statement, rule, keys, source in [
         function("moestat.claims.rules:smallest", "copied_hellinger", "mean", options=dict(over=[])).at_least(
             0.02, predicted="> 0"
         ),
-        dict(group="D does not see a lost expert"),
+        {},
         "copy-mean: what D does not see, the density does (CS Theorem 4.2)",
     ),
 ]:

@@ -109,7 +109,7 @@ for design, (_, case) in CASES.items():
         f"{case}, E h of the maximum-likelihood estimate is at most of the order sqrt(log n / n).",
         slope("hellinger_to_bound", design).at_most(0.0, predicted="<= 0"),
         whose,
-        dict(source="CS Theorem 4.1", group="theorem 4.1: density"),
+        dict(source="CS Theorem 4.1"),
     )
     study.claim(
         f"parameters-{design}",
@@ -117,7 +117,6 @@ for design, (_, case) in CASES.items():
         slope("D_to_bound", design).at_most(0.0, predicted="<= 0"),
         whose,
         source="CS Theorem 4.2, (11)" if asleep else "CS Theorem 4.2",
-        group=f"theorem 4.2: parameters, {'an expert wins nowhere' if asleep else 'every expert wins'}",
     )
     study.claim(  # written after the run, from its records
         f"experts-{design}",
@@ -128,7 +127,6 @@ for design, (_, case) in CASES.items():
         ),
         whose,
         source="CS section 4, after (11), on Theorem 4.2: the rates for both W*_i and sigma*_i are O(n^-1/2) for any i",
-        group="theorem 4.2: every expert, one by one",
     )
     if not asleep:  # written after the run; an expert that wins nowhere has no Fisher line
         study.claim(
@@ -136,7 +134,6 @@ for design, (_, case) in CASES.items():
             f"{case}, E h of the maximum-likelihood estimate over that of an estimator that is told the winners (its "
             "Fisher line) does not grow with n.",
             slope("hellinger_to_fisher", design, **WINDOW).at_most(0.0, predicted="<= 0"),
-            group="the rate in hindsight",
             source='CS Theorem 4.1, as read in section 4, the abstract and sections 1 and 7: "the same '
             'convergence rate as the best estimator in hindsight"',
             because="An estimator that is told the winners has the Fisher line of the smooth part, const n^(-1/2); "
@@ -148,14 +145,12 @@ study.ours(
     "Without a jump at the boundaries, n = 100000: sqrt(E h^2) is that of the Fisher information, within 15 %.",
     mean("root_hellinger_squared_to_fisher", "continuous", at=dict(n=100_000)).within(0.85, 1.15, predicted=1),
     dict(source="ours: control of hindsight-*, the Fisher line of a regular model", presets=["paper", "settled"]),
-    group="the Fisher line is met",
 )
 study.ours(
     "failed-fits",
     "At most 5 % of the fits have less likelihood than the truth.",
     function("studies.compete_smoe.parts.rules:share", "failed_fit").at_most(0.05, predicted="0"),
     dict(source="ours: control of density-* and parameters-*, the fits"),
-    group="fits reach the likelihood of the truth",
 )
 
 study.figure(

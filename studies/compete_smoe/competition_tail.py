@@ -45,11 +45,11 @@ for arm, (_, label, active) in CASES.items():
 study.rate("hellinger_to_bound")
 study.rate("D_to_bound")
 
-for (arm, (case, _, _)), (rule, said, named, loss, variable) in product(
+for (arm, (case, _, _)), (rule, said, loss, variable) in product(
     CASES.items(),
     [
-        ("density", "CS Theorem 4.1", "theorem 4.1: tail", "E_X h", "hellinger"),
-        ("parameters", "CS Theorem 4.2, (11)", "theorem 4.2: tail", "D", "D"),
+        ("density", "CS Theorem 4.1", "E_X h", "hellinger"),
+        ("parameters", "CS Theorem 4.2, (11)", "D", "D"),
     ],
 ):
     study.claim(
@@ -57,7 +57,7 @@ for (arm, (case, _, _)), (rule, said, named, loss, variable) in product(
         f"{case}, affine experts, n = 200 to 3200: P({loss} > C sqrt(log n / n)) falls like n^-c with a c > 0, C "
         f"being the median of {loss} / sqrt(log n / n) at n = 200 (any loss that shrinks like n^(-1/2) passes).",
         function("studies.compete_smoe.parts.rules:tail_exponent", variable, arm).at_least(0.0, predicted="> 0"),
-        dict(source=said, group=named),
+        dict(source=said),
         because="The theorem has some C and c > 0: that C may be the median at the smallest size is our reading, by "
         "which any loss that shrinks like n^(-1/2) passes.",
     )

@@ -20,20 +20,17 @@ paper = Paper(
             name="Section 1",
             says="SMoE suffers from representation collapse: tokens are only routed to a few experts, or experts "
             "become alike; competition is to address it.",
-            figures=["compete_significance", "compete_collapse"],
         ),
         Item(
             name="Section 3.1",
             says="Routing by an embedding of the experts is suboptimal; competition, by the norms of all outputs, is "
             "to route better.",
-            figures=["compete_significance"],
         ),
         Item(
             name="Section 3.2",
             says="The router learns who would win: the mean squared error between the softmax of its top scores and "
             "that of the competition (eq. 3), at random steps.",
             also=["Equation 3"],
-            figures=["compete_distillation"],
         ),
         Item(
             name="Figure 1",
@@ -45,7 +42,6 @@ paper = Paper(
             says="Competition is activated for each layer on its own, one coin for each, not for all at once.",
             unchecked="That competition is guaranteed to find an optimal policy for a single layer has no measure of "
             "optimal.",
-            figures=["compete_collapse"],
         ),
         Item(
             name="Theorem 4.1",
@@ -58,7 +54,6 @@ paper = Paper(
             ],
             unchecked="The constants C and c are not given; the rate and the tail are looked at, over the sizes that "
             "were run.",
-            figures=["competition_families", "competition_mle", "competition_tail"],
         ),
         Item(
             name="Theorem 4.2",
@@ -76,7 +71,6 @@ paper = Paper(
                 "competition_far:far-tanh-*",
             ],
             also=["Equation 8", "Equation 9", "Equation 10", "Equation 11", "Equation 16", "Appendix B.2"],
-            figures=["competition_bound", "competition_asleep", "competition_gaps:copy"],
             objection="The true number of experts is the least one, so that all win somewhere; tested: where all do, "
             "(10) holds near the truth.",
             findings=[
@@ -111,14 +105,12 @@ paper = Paper(
             unchecked="text8 and WikiText-103, and enwik8 where the user has not placed it; GLaM of medium size, "
             "which no study trains; the step from small to medium is taken with the Switch Transformer, at a smaller "
             "size. What the text says of the printed numbers is compared with them, and is no evidence either way.",
-            figures=["compete_tables", "compete_lm"],
         ),
         Item(
             name="Figure 2",
             says='Validation loss of the small model on enwik8 over the training: CompeteSMoE has a "faster '
             'convergent rate" (section 6.2).',
             experiment=["compete_lm:faster-than-smoe", "compete_lm:fastest"],
-            figures=["compete_lm"],
         ),
         Item(
             name="Table 3",
@@ -126,21 +118,18 @@ paper = Paper(
             experiment=["compete_finetune:compete-*"],
             also=["Section 6.3"],
             unchecked="The four data sets are not here; a stand-in task is fine-tuned.",
-            figures=["compete_finetune"],
         ),
         Item(
             name="Figure 3",
             says="Bits per character on enwik8 against the number of active experts.",
             experiment=["compete_topk:compete-better*"],
             also=["Section 6.3.1"],
-            figures=["compete_topk"],
         ),
         Item(
             name="Table 4",
             says="Bits per character against lambda(t): robust from 0.03 to 0.09, and better than SMoE.",
             experiment=["compete_schedule:better-*"],
             also=["Section 6.4.1", "Section 6.4"],
-            figures=["compete_schedule"],
         ),
         Item(
             name="Table 5",
@@ -148,7 +137,6 @@ paper = Paper(
             "reported.",
             experiment=["compete_balance:better-*"],
             also=["Section 6.4.2"],
-            figures=["compete_balance", "compete_published"],
         ),
         Item(
             name="Table 6",
@@ -169,7 +157,6 @@ paper = Paper(
             also=["Appendix B.1.2", "Appendix B.1"],
             unchecked="The entropy itself is not computed: the step of its proof that bounds |p_G - p_G'| by G - G' "
             "is checked.",
-            figures=["competition_gaps"],
         ),
         Item(
             name="Table 7",
@@ -187,7 +174,6 @@ paper = Paper(
             "per character, better in all runs; p = 0.016.",
             experiment=["compete_significance:better", "compete_significance:as-printed"],
             also=["Appendix C.4"],
-            figures=["compete_significance"],
         ),
         Item(
             name="Table 10",
@@ -197,7 +183,6 @@ paper = Paper(
             "delivered, and without any L_R the entropy moves as much, so that what was found of it is inconclusive "
             "and neutral.",
             also=["Appendix C.5"],
-            figures=["router_entropy"],
         ),
         Item(
             name="Figures 4 to 6",
@@ -205,7 +190,6 @@ paper = Paper(
             "lower entropy, with CompeteSMoE (appendix C.5).",
             unchecked="The sample that is drawn, chosen at random and not named: entropies are means over the test "
             "part.",
-            figures=["router_entropy"],
         ),
     ],
 )

@@ -66,7 +66,7 @@ study.claim(
     "authors.",
     lead("entropy", "compete-smoe", METHODS, lower=True).at_least(0.0, predicted="0.06"),
     dict(source="CS appendix C.5, Table 10", bearing="neutral", hindsight=NOT_DELIVERED_ENTROPY),
-    dict(group="entropy-compete-lowest", presets=ALL_FIVE),
+    dict(presets=ALL_FIVE),
     because="The text has a lower average entropy and, with it, routers of a higher quality than other baselines': "
     "that all of them are meant, XMoE's with scores that the temperature 0.3 of its authors sharpens, is our reading.",
 )
@@ -75,7 +75,7 @@ study.claim(  # looked at twice, with 4 and with 16 seeds
     "CompeteSMoE's routers have a lower mean entropy than SMoE's.",
     difference("entropy", "compete-smoe", versus="smoe").at_most(0.0, predicted="-0.06"),
     dict(source="CS appendix C.5, Table 10", bearing="neutral", hindsight=NOT_DELIVERED_ENTROPY),
-    dict(group="entropy-compete-lowest", level=0.975),
+    dict(level=0.975),
     because="Appendix C.5 reads one table, of which it is true (compete_tables): that the same is to be seen in "
     "other trainings follows from its conclusion, that the routers learned by CompeteSMoE have a higher quality.",
 )
@@ -126,7 +126,7 @@ for rival, statement in [
             "compete-smoe",
             options=dict(others=[rival] if rival else OTHERS),
         ).at_most(0.0, predicted="< 0"),
-        dict(source="CS Figs 4 to 6, appendix C.5", group="outputs-sharper", bearing="neutral", presets=ALL_FIVE),
+        dict(source="CS Figs 4 to 6, appendix C.5", bearing="neutral", presets=ALL_FIVE),
         dict(hindsight=NOT_DELIVERED_ENTROPY) if rival in ("", "smoe") else {},
         because='The sentence is on the softmax outputs of the routers at one sample that is not named, "much '
         "sharper in CompeteSMoE (lower entropy) than other baselines\" in most cases: a case is read as a layer's "

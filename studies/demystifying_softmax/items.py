@@ -13,7 +13,6 @@ paper = Paper(
             says="The maximum-likelihood density is at a Hellinger distance of n^(-1/2), up to logarithms, also "
             "where experts are too many.",
             also=["density estimation"],
-            figures=["softmax_gaussian"],
         ),
         Item(
             name="Theorem 1",
@@ -23,7 +22,6 @@ paper = Paper(
             name="Theorem 2",
             says="With too many experts D2 falls like n^(-1/2), up to logarithms, in which the errors of a cell of m "
             ">= 2 experts stand with the powers rbar(m): 4 for two, 6 for three.",
-            figures=["softmax_gaussian:gain"],
         ),
         Item(
             name="Simulations",
