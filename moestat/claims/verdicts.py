@@ -84,7 +84,7 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
     claim, is_slope = seal.settled(study, preset, claim), claim.kind.startswith("slope")
     scale = study.scale_of(preset, claim)
     about: dict[str, Any] = {name: getattr(claim, name) for name in ABOUT}
-    about |= {"claim": claim.id, "group": claim.group or claim.id, "scale": scale}
+    about |= {"claim": claim.id, "scale": scale}
     try:
         answer = estimate(evidence, claim)
     except NoAnswerError as error:

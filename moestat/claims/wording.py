@@ -49,7 +49,6 @@ class Verdict:
     source: str
     origin: str
     bearing: str
-    group: str
     scale: Scale
     statement: str
     predicted: str | float

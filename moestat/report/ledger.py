@@ -177,12 +177,7 @@ def _rows(
 def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
     told = ("source", "origin", "because", "hindsight", "bearing", "statement", "predicted")
     says = {key: getattr(claim, key) for key in told}
-    says |= {
-        "claim": claim.id,
-        "level": claim.level,
-        "group": claim.group or f"{name}/{claim.id}",
-        "region": rule(claim),
-    }
+    says |= {"claim": claim.id, "level": claim.level, "region": rule(claim)}
     best = presets.decisive(study, claim) or "quick"
     return says | {"study": name, "paper": study.paper, "decides": best, "decides_with": command(name, best)}
 

@@ -77,9 +77,9 @@ class Item(Strict):
     ``also`` are other places that mean it: equations, remarks, a phrase of a source. ``statement``, ``example``,
     ``proof`` and ``experiment`` are its cells, patterns STUDY:CLAIM of the claims that count for each; ``conclusion``
     names the one by which it stands, if that is not the first that is not empty (:mod:`moestat.study.cells`).
-    ``unchecked`` says what of it is not checked, and why; it is needed where no claim belongs to it. ``figures`` are
-    STUDY or STUDY:FIGURE. ``findings`` are told where the verdicts are as they say, by STUDY:CLAIM. ``objection`` is
-    what an author would answer, with whether it was tested, in a sentence.
+    ``unchecked`` says what of it is not checked, and why; it is needed where no claim belongs to it. ``findings`` are
+    told where the verdicts are as they say, by STUDY:CLAIM. ``objection`` is what an author would answer, with whether
+    it was tested, in a sentence.
     """
 
     name: str
@@ -91,7 +91,6 @@ class Item(Strict):
     experiment: Patterns = []
     conclusion: Cell | None = None
     unchecked: str = ""
-    figures: list[str] = []
     findings: list[Finding] = []
     objection: str = ""
 

@@ -27,7 +27,7 @@ NAME = "rules.json"
 PACKED = f"{NAME}.gz"
 """The same in a record, where it is compressed."""
 PROSE = {"id", "source", "statement", "origin", "because", "hindsight", "predicted"}
-PROSE |= {"bearing", "group", "scale", "presets", "control"}
+PROSE |= {"bearing", "scale", "presets", "control"}
 """Keys of a claim that say what it is about; all others say how it is judged."""
 Written = Literal["sealed", "edited", "added"]
 """When a rule was written: before its run, whose seal has it; or it was edited, or the claim added, after the run."""

@@ -124,7 +124,6 @@ class Claim(Strict):
     bearing: Literal["for", "against", "neutral"] = Field(
         "for", description="what it means for the paper if it is supported; if absent, 'neutral' for origin 'ours'"
     )
-    group: str = Field("", description="variants of one statement share it and count once; the id if empty")
     scale: Scale | None = Field(None, description="what its runs are to the paper, instead of the preset's `scale`")
     printed: bool = Field(False, description="the paper prints `predicted` for its own problem; compared at that alone")
     kind: Literal["slope", "slope_difference", "mean", "difference", "log_ratio", "function"]

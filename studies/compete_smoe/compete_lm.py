@@ -50,18 +50,16 @@ for key, (name, model) in ARCHITECTURES.items():
         f"fixed-worst-{key}",
         f"In {model} the fixed router has the highest loss of all five.",
         lead("bpc", f"{key}-smoe-fixed", ARMS[key], lower=False).at_least(0.0, predicted=PRINTED[key][0]),
-        dict(source=source, group="lm-fixed-worst"),
+        dict(source=source),
     )
     study.claim(
         f"fixed-smoe-{key}",
         f"In {model} SMoE-Fixed has a higher loss than SMoE: a fixed router loses against one that learns.",
         difference("bpc", f"{key}-smoe-fixed", versus=f"{key}-smoe").at_least(0.0, predicted=PRINTED[key][1]),
-        dict(source=source, group="lm-fixed-worst"),
+        dict(source=source),
     )
 
-across = dict(
-    source="CS section 6.2: across all methods, GLaM is better than Switch", group="glam-better-across-methods"
-)
+across = dict(source="CS section 6.2: across all methods, GLaM is better than Switch")
 for method, claim, printed, router, whose in [
     ("smoe", "glam-better", "-0.005", "SMoE's router", dict(source="CS section 6.2; Table 2, SMoE, enwik8 small")),
     ("smoe-fixed", "glam-better-smoe-fixed", "-0.011", "the router of SMoE-Fixed", across),

@@ -63,14 +63,14 @@ study.claim(
     "A step of CompeteSMoE takes not above 15 % longer than one of SMoE, an upper bound that no overhead at all "
     "meets, too (log ratio; about 10 % in the text, 18 % in Table 9).",
     step_time.at_most(0.14, predicted="0.10"),
-    dict(because="The text says only at around 10 % longer; not above 15 % is our reading.", group="overhead"),
+    dict(because="The text says only at around 10 % longer; not above 15 % is our reading."),
     source="CS appendix C.4",
 )
 study.claim(
     "overhead-printed",
     "A step of CompeteSMoE takes about 10 % longer than one of SMoE, between 5 and 15 % (log ratio).",
     step_time.within(0.05, 0.14, predicted="0.10"),
-    dict(source="CS appendix C.4", because="The text says around 10 %; 5 to 15 is our reading.", group="overhead"),
+    dict(source="CS appendix C.4", because="The text says around 10 %; 5 to 15 is our reading."),
     printed=True,
 )
 

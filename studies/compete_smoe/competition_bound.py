@@ -77,7 +77,7 @@ for arm, (_, case) in DESIGNS.items():
         "near as 0.1 (the local part of (10)): along no direction does the least E_X h / D fall with the length of "
         "the move, from 0.1 to 0.003.",
         exponent(arm),
-        dict(source=NEAR_THE_TRUTH, group="inequality 10, every expert wins"),
+        dict(source=NEAR_THE_TRUTH),
     )
 
 # --- claims: truths that are drawn; with K = k* every expert wins everywhere, and what could fail is the exponent ---
@@ -89,14 +89,14 @@ for expert in DRAWN:
             f"{truths} in at least 80 % of them the least E_X h / D that is computed is positive exactly if every "
             "expert wins at some of the inputs that are looked at.",
             mean("agrees", f"{expert}-{active}").at_least(0.8, predicted="1"),
-            dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
+            dict(source="ours: the condition under which (10) holds"),
         )
     study.claim(
         f"bound-{expert}-4",
         f"True measures with {expert} experts and K = k*: E_X h is at least a positive multiple of D near every one "
         "of them; the least E_X h / D falls in none with the length of the move, from 0.01 to 0.003.",
         exponent(f"{expert}-4", options=dict(shortest=2)),
-        dict(source=NEAR_THE_TRUTH, group="inequality 10, every truth"),
+        dict(source=NEAR_THE_TRUTH),
     )
 study.finding(
     {"condition-*": "supported"},

@@ -73,14 +73,14 @@ for family, (active, winners) in product(FAMILIES, WINNERS.items()):
         f"parameters-{arm}",
         f"{experts}: D {AT_MOST}",
         slope("D_to_bound", arm).at_most(0.0, predicted="<= 0"),
-        dict(source="CS Theorem 4.2", group="theorem 4.2: parameters, every expert wins", presets=presets),
+        dict(source="CS Theorem 4.2", presets=presets),
     )
     study.claim(  # written after the run: D does not see a true expert that no fitted one is near, and this does
         f"experts-{arm}",
         f"{experts}: every true expert is found at the order sqrt(log n / n) or faster, by the errors of weights and "
         "variances, summed over experts that are matched one to one.",
         function("studies.compete_smoe.parts.rules:over_bound", "matched", arm).at_most(0.0, predicted="<= 0"),
-        dict(group="theorem 4.2: every expert, one by one", presets=presets),
+        dict(presets=presets),
         source="CS section 4, after (11), on Theorem 4.2: the rates for both W*_i and sigma*_i are O(n^-1/2) for any i",
     )
 
@@ -95,14 +95,13 @@ for family, (rule, what, variable) in product(
         function(
             "studies.compete_smoe.parts.rules:over_bound", variable, f"{family}-1", options=dict(window=[4000, 32_000])
         ).at_most(0.0, predicted="<= 0"),
-        dict(source="CS Theorem 4.2", group="theorem 4.2: where the search settles", presets=["paper"]),
+        dict(source="CS Theorem 4.2", presets=["paper"]),
     )
 study.ours(
     "failed-fits",
     "At most 5 % of the fits have less likelihood than the truth.",
     function("studies.compete_smoe.parts.rules:share", "failed_fit").at_most(0.05, predicted="0"),
     dict(source="ours: control of parameters-*, the fits", presets=["quick", "paper"]),
-    group="fits reach the likelihood of the truth",
 )
 
 study.figure(

@@ -102,7 +102,6 @@ for design, (_, case) in DESIGNS.items():
         f"{case}, D of the maximum-likelihood estimate is at most of the order sqrt(log n / n).",
         slope("D_to_bound", design).at_most(0.0, predicted="<= 0"),
         source="CS Theorem 4.2",
-        group="theorem 4.2: parameters, every expert wins",
     )
     study.claim(  # written after the run, from its records
         f"experts-{design}",
@@ -112,14 +111,12 @@ for design, (_, case) in DESIGNS.items():
             0.0, predicted="<= 0"
         ),
         source="CS section 4, after (11), on Theorem 4.2: the rates for both W*_i and sigma*_i are O(n^-1/2) for any i",
-        group="theorem 4.2: every expert, one by one",
     )
     study.claim(  # written after the run
         f"hindsight-{design}",
         f"{case}, E h of the maximum-likelihood estimate over that of an estimator that is told the winners (its "
         "Fisher line) does not grow with n.",
         slope("hellinger_to_fisher", design, **WINDOW).at_most(0.0, predicted="<= 0"),
-        group="the rate in hindsight",
         source='CS Theorem 4.1, as read in section 4, the abstract and sections 1 and 7: "the same '
         'convergence rate as the best estimator in hindsight"',
         because="An estimator that is told the winners has the Fisher line of the smooth part, const n^(-1/2); "
@@ -131,14 +128,12 @@ study.ours(
     "Without a jump at the boundaries, n = 100000: sqrt(E h^2) is that of the Fisher information, within 15 %.",
     mean("root_hellinger_squared_to_fisher", "continuous", at=dict(n=100_000)).within(0.85, 1.15, predicted=1),
     dict(source="ours: control of hindsight-*, the Fisher line of a regular model", presets=["paper", "settled"]),
-    group="the Fisher line is met",
 )
 study.ours(
     "failed-fits",
     "At most 5 % of the fits have less likelihood than the truth.",
     function("studies.compete_smoe.parts.rules:share", "failed_fit").at_most(0.05, predicted="0"),
     dict(source="ours: control of hindsight-* and parameters-*, the fits"),
-    group="fits reach the likelihood of the truth",
 )
 
 study.figure(

@@ -29,7 +29,6 @@ paper = Paper(
             "to route better.",
             unchecked="By itself: one control of ours, a competition in every step, has a higher loss than SMoE at the "
             "end of the training.",
-            figures=["compete_significance"],
         ),
         Item(
             name="Section 3.2",
@@ -38,7 +37,6 @@ paper = Paper(
             also=["Equation 3"],
             experiment=["compete_readings:learns-*"],
             unchecked="At the paper's sizes.",
-            figures=["compete_readings:delivered"],
             objection="Equation 5 as printed is not what was run: alpha belongs to L_R; tested, in four readings.",
         ),
         Item(
@@ -61,7 +59,6 @@ paper = Paper(
             conclusion="example",
             unchecked="For experts other than linear, affine and tanh the statement is open: the printed proof of "
             "Lemma B.2 holds for none, and ours needs that regions of winning are made of half-spaces.",
-            figures=["competition_mle:fisher"],
             objection="The proof is van de Geer's, and only its entropy is new; tested: that entropy is proved here "
             "for three families, otherwise than printed.",
         ),
@@ -78,7 +75,6 @@ paper = Paper(
             ],
             conclusion="statement",
             also=["Equation 8", "Equation 9", "Equation 10", "Equation 11", "Equation 16", "Appendix B.2"],
-            figures=["competition_bound"],
             objection="The true number of experts is the least one, so that all win somewhere; tested: where all do, "
             "(10) holds near the truth; by that reading what stands against it is far away (theorem-4-2-two-weights).",
             findings=[
@@ -104,7 +100,6 @@ paper = Paper(
             unchecked="That CompeteSMoE is best, for which see Table 9: what is looked at is the fixed router, and "
             "GLaM beside the Switch Transformer. text8 and WikiText-103, and enwik8 where the user has not placed it; "
             "larger models.",
-            figures=["compete_lm", "compete_tables"],
         ),
         Item(
             name="Figure 2",
@@ -132,7 +127,6 @@ paper = Paper(
             also=["Section 6.4.1", "Section 6.4"],
             unchecked="The readings that deliver competition were run with lambda = 0.05 alone. What the text says of "
             "the printed numbers is compared with them (compete_tables), and is no evidence either way.",
-            figures=["compete_tables"],
         ),
         Item(
             name="Table 5",
@@ -141,7 +135,6 @@ paper = Paper(
             also=["Section 6.4.2"],
             unchecked="The readings that deliver competition were run with alpha = 5 alone; with the published "
             "training five factors of L_R, as claims of ours.",
-            figures=["compete_published"],
         ),
         Item(
             name="Table 6",
@@ -183,7 +176,6 @@ paper = Paper(
             experiment=["compete_readings:better-*"],
             also=["Appendix C.4"],
             unchecked="Its own size: by the scatter that it prints seven pairs would tell 0.014 bits, in GPU hours.",
-            figures=["compete_readings", "compete_significance"],
             objection="A small model of plays is not enwik8, and 1000 steps are not 60 000; untested.",
         ),
         Item(

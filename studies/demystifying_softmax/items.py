@@ -15,7 +15,6 @@ paper = Paper(
             also=["density estimation"],
             statement=["softmax_gaussian:hellinger-exact", "softmax_gaussian:hellinger-[tf]*-near"],
             objection="One truth on the line is not every mixture; untested beyond it.",
-            figures=["softmax_gaussian"],
         ),
         Item(
             name="Theorem 1",
@@ -31,7 +30,6 @@ paper = Paper(
                 "softmax_gaussian:D2-four-near",
                 "softmax_gaussian:three-over-*",
             ],
-            figures=["softmax_gaussian:gain"],
             objection="The maximum was not found in up to half of the fits; tested, and the claims are inconclusive "
             "for it.",
         ),

@@ -113,7 +113,6 @@ for inputs, where in WHERE.items():
         slope("D1", f"exact-{inputs}").within(**HALF),
         source="DS Theorem 1",
         because=f"Theorem 1 bounds D1 by n^(-1/2) up to logarithms, and with as many experts as the truth {REGULAR}",
-        group="theorem 1: D1",
     )
 study.claim(
     "hellinger-exact",
@@ -121,7 +120,6 @@ study.claim(
     slope("hellinger", "exact-near").within(**HALF),
     source="DS, rate of density estimation",
     because=f"The density is found at n^(-1/2) up to logarithms, and with as many experts as the truth {REGULAR}",
-    group="density, exact fits",
 )
 WHAT = dict(b="gate slopes", a="slopes of the means", beta="intercepts of the means", v="variances")
 for block, what in WHAT.items():
@@ -131,7 +129,6 @@ for block, what in WHAT.items():
         slope(f"{block}_exact_atom", "exact-near").within(**HALF),
         source="DS Theorem 1",
         because=f"D1 adds up the errors of all blocks, so that each is bounded by n^(-1/2) up to logarithms; {REGULAR}",
-        group="theorem 1: parameters",
     )
 
 # --- K = 3 and 4: upper bounds
@@ -141,7 +138,6 @@ for name, inputs in [("three", "near"), ("three", "random"), ("three", "grid"), 
         f"K = {EXPERTS[name]}, {WHERE[inputs]}: D2 falls like n^(-1/2) or faster.",
         slope("D2", f"{name}-{inputs}").at_most(-0.4, predicted=-0.5),
         source="DS Theorem 2",
-        group="theorem 2: D2",
     )
     if inputs != "grid":
         study.claim(
@@ -150,7 +146,6 @@ for name, inputs in [("three", "near"), ("three", "random"), ("three", "grid"), 
             "faster.",
             slope("hellinger", f"{name}-{inputs}").at_most(-0.4, predicted=-0.5),
             source="DS, rate of density estimation",
-            group="density, over-fitted",
         )
 for block in ("a", "beta", "v"):
     study.claim(
@@ -159,7 +154,6 @@ for block in ("a", "beta", "v"):
         slope(f"{block}_exact_atom", "three-near").at_most(-0.4, predicted=-0.5),
         source="DS Theorem 2",
         because="In D2 the errors of an exactly specified expert stand in the first power.",
-        group="theorem 2: exactly specified experts",
     )
 for block, rate, limit in [
     ("b", "n^(-1/8)", -0.1),
@@ -174,7 +168,6 @@ for block, rate, limit in [
         source="DS Theorem 2",
         because="D2 raises the errors of b and beta of two experts in one cell to the power rbar(2) = 4, those "
         "of a and v to the power 2.",
-        group="theorem 2: over-specified experts",
     )
 
 # --- the published scripts: K = 2 is the control of what is said of K = 3 and 4
@@ -185,7 +178,6 @@ for name in ("exact", "three"):
         "0.5.",
         difference("gain", f"{name}-published", at=dict(n=10_000), versus=f"{name}-grid").at_least(-0.5, predicted=0),
         source="ours, on DS, simulations (published scripts)",
-        group="published protocol: the maximum",
     )
 for name, suffix, constant, parts, sums in [
     ("three", "", "one", "two halves", "two"),
@@ -198,7 +190,6 @@ for name, suffix, constant, parts, sums in [
         mean("published_constant", f"{name}-published", at=dict(n=10_000)).at_least(0.1, predicted="> 0"),
         source="ours, on DS, simulations (published scripts): their loss",
         bearing="against",
-        group="published loss depends on the gauge",
     )
 study.ours(
     "published-exact-loss",

@@ -92,7 +92,6 @@ for sentence, where in SAID.items():
             *half(sentence, kind),
             source=f"EC {where or HALF[kind]}, Results",
             because=BECAUSE,
-            group=f"{sentence}, over readings",
             presets=["paper", "tanh"] if kind == "mlp" else ["paper"],
         )
 for sentence, kind in [("varies", "mlp"), ("last-mean", "cnn"), ("last-variance", "cnn")]:

@@ -73,7 +73,6 @@ for m in [16, 64]:
         "most one point.",
         mean("late_change", "mlp", at=dict(start_scale=0.1, experts=m)).within(-0.01, 0.01),
         source="ours: manipulation check of EC Fig. 1, the peak and the decline: the training has ended",
-        group="the training of MLP experts has settled",
         presets=["peak"],
     )
 

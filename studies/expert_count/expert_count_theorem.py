@@ -169,7 +169,6 @@ for k, name, variable, grows, sign, good, level in STATEMENTS:
         difference(f"last_{variable}", "choice-wide", at=dict(experts=8), versus="choice") | sign,
         NEUTRAL.get(k, {}),
         source=f"EC Theorem 1, statement {k}",
-        group=f"theorem 1, statement {k}, as a trend",
         because="o(1) is for d to infinity: inside the theorem's range it gets smaller as d grows, n = Omega(d) "
         "with it, and sigma_0 = d^(-1/3) falls",
         presets=PRESETS.get(k, ["choice", "settled"]),
@@ -179,7 +178,6 @@ for k, name, variable, grows, sign, good, level in STATEMENTS:
         f"{INSIDE}, n = 4000, sigma_0 = 0.3, from d = 50 to d = 200 {grows}.",
         difference(f"last_{variable}", "choice-wide-start", at=dict(experts=8), versus="choice-n") | sign,
         source=f"ours: control of EC Theorem 1, statement {k}: d alone",
-        group=f"theorem 1, statement {k}, as a trend in d alone",
         presets=["same-n"],
     )
     for arm, begins in SETTINGS.items():
@@ -189,7 +187,6 @@ for k, name, variable, grows, sign, good, level in STATEMENTS:
                 f"{begins}, M = 8 and eta_r = 0.1 M^2 eta: {good}.",
                 mean(f"last_{variable}", arm, at=dict(experts=8)) | level,
                 source=f"ours: control of EC Theorem 1, statement {k}: a level at one size",
-                group=f"theorem 1, statement {k}",
                 presets=["choice", "settled"],
             )
 
@@ -202,7 +199,6 @@ for arm in ["choice", "choice-wide"]:
             "train_accuracy", arm, at=dict(experts=8, step=20_000), versus_at=dict(experts=8, step=15_000)
         ).equivalent(0.001),
         source="ours: manipulation check of EC Theorem 1, statement 1: the training has ended",
-        group="the training accuracy has settled, T = 200 / eta",
         presets=["settled"],
     )
 
@@ -213,7 +209,6 @@ for arm, factor in [("theorem", ""), ("theorem-fast", "10 "), ("theorem-slow", "
         "their cluster, by the initial division (share at least 0.95).",
         mean("last_routed_to_own", arm, at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
         source="ours: control of EC Theorem 1, statement 4: another M and constants of eta_r",
-        group="theorem 1, statement 4",
         presets=["long"],
     )
 
@@ -230,7 +225,6 @@ for arm, begins in [
         ),
         source="ours, on EC Theorem 2, which is conjectured: at two M and one number of steps",
         bearing="for",
-        group="theorem 2: the test error grows with M",
         presets=["quick", "ends", "paper"],
     )
 

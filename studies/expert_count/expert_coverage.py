@@ -35,12 +35,11 @@ study.arm("linear", "M = 2 K", count="linear")
 OWN = (
     "the lemma's own constants, for delta = 0.05; J = 8 and M = K log(K / delta) stand for J >= Theta(log(M / delta)) "
 )
-for id, variable, statement, group, because in [
+for id, variable, statement, because in [
     (
         "covered",
         "covered",
         "With M = K log(K / 0.05) experts every one of K = {k} clusters has an expert with probability 0.95.",
-        "lower end of M: K log K experts are enough",
         "the lemma asks for M >= Theta(K log(K / delta)); here with the constant 1",
     ),
     (
@@ -48,7 +47,6 @@ for id, variable, statement, group, because in [
         "leads",
         "With K = {k} clusters every expert's largest product of a weight with a signal is ahead of its next by a "
         "share of delta / (3 M J^2 K^2) or more, with probability 0.95 (delta = 0.05, M = K log(K / delta), J = 8).",
-        "Lemma 6: the own signal is ahead",
         OWN + "and M >= Theta(K log(K / delta))",
     ),
     (
@@ -56,7 +54,6 @@ for id, variable, statement, group, because in [
         "reaches",
         "With K = {k} clusters every expert's largest product of a weight with a signal is at least 0.01 sigma_0, "
         "with probability 0.95 (M = K log(K / 0.05), J = 8).",
-        "Lemma 6: the own signal is there",
         OWN + "and M >= Theta(K log(K / delta))",
     ),
 ]:
@@ -69,7 +66,6 @@ for id, variable, statement, group, because in [
             ),
             source="EC Lemma 6",
             because=because,
-            group=group,
         )
 
 study.figure(

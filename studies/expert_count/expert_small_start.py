@@ -70,7 +70,6 @@ for word, experts in [("one", 1), ("eight", 8)]:
         difference("explored_own_error", "inside-800", at=at, versus="inside-50").at_most(0.0, predicted="< 0"),
         source="EC Lemma 2",
         because="what is o(1) for d to infinity, with sigma_0 = d^(-1/3), is smaller at a much larger d",
-        group="lemma 2: the error on the own cluster falls with d",
         presets=["paper"],
     )
     for end, high, low, arm, versus in [
@@ -82,7 +81,6 @@ for word, experts in [("one", 1), ("eight", 8)]:
             f"At d = 50, M = {experts}: from sigma_0 = {high} to {low} {OWN} falls.",
             log_ratio("explored_own_error", arm, at=at, versus=versus).at_most(0.0, predicted="< 0"),
             source="ours: control of EC Lemma 2, sigma_0 to 0 at one d",
-            group="lemma 2: the error on the own cluster falls with sigma_0",
             bearing="for",
         )
 study.claim(

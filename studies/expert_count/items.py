@@ -26,7 +26,6 @@ paper = Paper(
             says="Uniform noise smooths the routing: ||p - p'||_inf <= M^2 ||h - h'||_inf.",
             statement=["router_smoothness:bound-*"],
             conclusion="statement",
-            figures=["router_smoothness"],
         ),
         Item(
             name="Lemma 2",
@@ -41,7 +40,6 @@ paper = Paper(
             unchecked="The limit, which is one of sigma_0 to 0 and of n to infinity: at sigma_0 = 0.001 the error "
             "stops falling where n does not grow.",
             objection="The errors are those of finite n and d: tested, they fall with sigma_0, to a floor of n.",
-            figures=["expert_small_start", "patch_initialisation"],
         ),
         Item(
             name="Lemma 3",
@@ -63,7 +61,6 @@ paper = Paper(
             "statements come nearer from d = 50 to 200. Statements 2 and 3 are left out: one expert without a router "
             "has both trends (`expert_small_start:inside-one`).",
             objection="At constants other than 1 the range may hold M = 8, and d = 200 is small: not tested.",
-            figures=["expert_count_theorem:choice", "expert_count_theorem"],
         ),
         Item(
             name="Figure 1",
@@ -79,7 +76,6 @@ paper = Paper(
             unchecked="The figure's own n, T, sigma_0 and activation, which are not printed.",
             objection="The paper's setting may be one that is in no reading, and ten runs leave most of them open; "
             "another activation, tanh, is tested at one n and sigma_0. Primary are those with sealed rules.",
-            figures=["expert_count_map", "expert_count_samples", "expert_count_printed", "expert_count_start"],
         ),
         Item(
             name="Figure 2",
@@ -88,7 +84,6 @@ paper = Paper(
             conclusion="experiment",
             also=["Equation 7"],
             objection="As for Figure 1; tested to the same extent.",
-            figures=["expert_count_map"],
         ),
         Item(
             name="Theorem 2",
@@ -117,7 +112,6 @@ paper = Paper(
             "cluster has an expert.",
             statement=["expert_coverage:lead-4", "expert_coverage:product-4", "expert_coverage:covered-4"],
             conclusion="statement",
-            figures=["expert_coverage"],
         ),
         Item(
             name="Lemma 7",
@@ -139,7 +133,6 @@ paper = Paper(
             says="In the exploration stage weights stay O(sigma_0^0.5) and the router stays near zero.",
             statement=["expert_proof_steps:l10-outputs", "expert_proof_steps:l10-scores"],
             conclusion="statement",
-            figures=["expert_proof_steps"],
         ),
         Item(
             name="Lemma 11",

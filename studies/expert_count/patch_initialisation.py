@@ -58,7 +58,6 @@ for end, sigma, start in [("", 0.1, 0.01), ("-wide", 0.3, 0.03)]:
         source="EC Lemmas 2, 3",
         because="from equal weights the error on the expert's own cluster is o(1), from independent ones it is "
         "Omega(1/K) on each",
-        group="lemmas 2, 3: equal weights specialise better",
     )
 
 study.figure(

@@ -44,14 +44,12 @@ for arm, scores in [("wide", "random scores (sd 0.5)"), ("close", "close scores 
         f"For {scores} the simulated probabilities change by at most M^2 ||h - h'|| in every pair.",
         function(LARGEST, "share_of_bound_simulated", arm).at_most(1.0, predicted="<= 1"),
         source="EC Lemma 1",
-        group="lemma 1",
     )
 study.ours(
     "factor-2",
     "The probabilities change by at most 2 ||h - h'||, whatever M (exact probabilities, ties).",
     function(LARGEST, "ratio", "tied").at_most(2.0000001, predicted="<= 2"),
     source="ours: control of EC Lemma 1, whose M^2 is 2 by argument",
-    group="lemma 1, sharp factor",
 )
 
 study.figure(

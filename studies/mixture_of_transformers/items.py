@@ -62,7 +62,6 @@ paper = Paper(
             proof=["mot_gradients:gap-step", "mot_gradients:l12-dominated"],
             objection="Constants are open; tested: with a router 10^8 times as fast near 0.95 are routed by class.",
             also=["Section 5.1", "Appendix D"],
-            figures=["mot_assumed_regime", "mot_router_rate"],
         ),
         Item(
             name="Proposition 2",
@@ -73,7 +72,6 @@ paper = Paper(
             proof=["mot_attention:others-order", "mot_attention:joint-long"],
             objection="The proof grants Prop. 1, and L is open; tested: so both halves hold, with L = 2 / sigma_0.",
             also=["Appendix E"],
-            figures=["mot_attention"],
         ),
         Item(
             name="Theorem 1",
@@ -83,7 +81,6 @@ paper = Paper(
             proof=["mot_stage3_tuned:*-test-eps", "mot_noise_wide:no-floor*"],
             objection="Stage III may be meant with the steps of stage I; tested: with these log(1/eps) is right.",
             also=["Equation 11", "Appendix F"],
-            figures=["mot_stage3_rate", "mot_assumed_regime:stages"],
             findings=[
                 Finding(
                     when={
@@ -109,7 +106,6 @@ paper = Paper(
             ],
             proof=["mot_landscape:*-fewer-than-single"],
             objection="A constant is a benefit, too; tested, rates tuned: a lead if Prop. 1 is granted, else none.",
-            figures=["mot_stage3_tuned", "mot_landscape", "mot_landscape:convexity"],
         ),
         Item(
             name="Lemma 1",
@@ -117,7 +113,6 @@ paper = Paper(
             statement=["mot_noise_floor:floor-exponent"],
             objection="Small noise may be meant, L sigma_xi < 1; tested, at one half.",
             also=["Appendix G"],
-            figures=["mot_noise_floor", "mot_noise_floor:error", "mot_noise_wide"],
         ),
         Item(
             name="Figure 2",
@@ -130,14 +125,12 @@ paper = Paper(
             ],
             unchecked=not_run("mot_images", "figure2b-cifar100") + " And cifar10.",
             also=["Section 6"],
-            figures=["mot_images"],
         ),
         Item(
             name="Figure 3",
             says="Where the classes go: two of five experts are used for CIFAR-10, eight of twelve for CIFAR-100.",
             experiment=["mot_images:fig3-*"],
             unchecked=not_run("mot_images", "cifar100") + " And cifar10; by the last epoch.",
-            figures=["mot_images:routing"],
         ),
         Item(
             name="Table 1",
@@ -187,7 +180,6 @@ paper = Paper(
             name="Figure 10",
             says="Amazon reviews: MoT with two and three experts against the multi-head transformer.",
             unchecked=not_run("mot_text", "experts-90", "FILE.csv"),
-            figures=["mot_text"],
         ),
         Item(
             name="Figure 11",
@@ -199,7 +191,6 @@ paper = Paper(
             says="YouTube comments: MoT with two and three experts (caption; three and five in the text) against the "
             "multi-head transformer.",
             unchecked=not_run("mot_text", "figure12-90", "FILE.csv"),
-            figures=["mot_text:routing"],
         ),
         Item(
             name="Figure 13",
@@ -226,7 +217,6 @@ paper = Paper(
             name="Lemma 5",
             says="At the start products of weights with signals are O(sigma_0).",
             statement=["mot_gradients:l5-*"],
-            figures=["mot_gradients"],
         ),
         Item(
             name="Lemma 6",

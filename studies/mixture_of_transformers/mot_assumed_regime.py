@@ -70,7 +70,6 @@ for suffix, arm, t1, source in [
             f"After stage I at least 95 % of the samples are routed to an expert of their class (N = {n}, {t1}).",
             mean("after_matched", f"{arm}{of_size}", at=dict(stage="I")).at_least(0.95, predicted=1),
             source=source,
-            group="proposition 1: a sample goes to an expert of its class",
             presets=presets,
         )
     study.claim(
@@ -79,7 +78,6 @@ for suffix, arm, t1, source in [
         f"on its own experts and none elsewhere (N = 8, {t1}, 1000 test samples of a class).",
         mean("after_unequal", arm, at=dict(stage="I")).at_most(0.1, predicted=0),
         source=source,
-        group="proposition 1: equal shares among the experts of a class",
         presets=["shares"],
     )
 study.claim(
@@ -90,7 +88,6 @@ study.claim(
     ),
     source="MT Prop. 1, Lemma 8",
     because="Lemma 8 gives every class an expert at the start, and the propositions presuppose it after stage I",
-    group="proposition 1: every class has an expert",
     presets=["paper"],
 )
 study.finding(

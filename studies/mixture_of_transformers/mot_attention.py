@@ -86,7 +86,7 @@ study.claim(
         versus_at=dict(stage="II"),
         options=dict(target=1.099, given=dict(variable="after_self_attention", least=0.4)),
     ).at_least(0.879, predicted=1.099),
-    dict(source="MT Prop. 2, Lemma 6", group=GROUP, presets=["quick", "paper"]),
+    dict(source="MT Prop. 2, Lemma 6", presets=["quick", "paper"]),
     because="p(v_n, v_n) is Theta(1) and what is O(sigma_0) falls like sigma_0 at least, with the L that the "
     "proof of Lemma 6 holds (softmax = Theta(1)); a fifth is left for logarithms, as in mot_gradients",
 )
@@ -100,7 +100,7 @@ study.claim(
         "largest_other",
         options=dict(own="self_attention", least=0.4, bounds=LONG),
     ).at_most(1.0, predicted="<= 1"),
-    dict(source="MT Prop. 2, Appendix E", group=GROUP, presets=["long-sequences"]),
+    dict(source="MT Prop. 2, Appendix E", presets=["long-sequences"]),
     because="there is a T2 with Theta(1), for which 0.4 is taken, for (v_n, v_n) and O(sigma_0), with the "
     "constant 1, for all other pairs, which remain at it; L is open, and at the start it asks for 1 / L = "
     "O(sigma_0)",

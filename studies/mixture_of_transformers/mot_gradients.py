@@ -133,7 +133,7 @@ for id_, source, (variable, what), state, axis, power in [
         id_,
         f"{WHEN[state]} the {what} goes at least like {ORDERS[name, power]} ({where}).",
         (rule.at_least if power > 0 else rule.at_most)(limit, predicted=target),
-        dict(source=f"MT {source}", group=f"{source}: {what}", **presets),
+        dict(source=f"MT {source}", **presets),
         because="what is O(x) falls like x at least; short of it by up to a fifth, which is left for logarithms, "
         "nothing is decided",
     )
@@ -141,7 +141,7 @@ study.claim(
     "l11-output-experts-small",
     "At T1 the largest output does not grow with M (M = 16, 32; sigma_0 = 10^-6).",
     order("output", "trained", 0, *(dict(experts=m, start_scale=1e-6) for m in (32, 16))).at_most(0.139, predicted=0),
-    dict(source="MT Lemma 11", group="Lemma 11: largest output", **SMALL),
+    dict(source="MT Lemma 11", **SMALL),
     because="O(sigma_0^0.5) has no M in it, at any epoch of stage I; a fifth of log 2 is left for logarithms",
 )
 study.claim(
@@ -154,7 +154,7 @@ study.claim(
         at=dict(state="promised", start_scale=1e-08),
         options=dict(bound=dict(start_scale=1)),
     ).at_most(1.0, predicted="O(1)"),
-    dict(source="MT Lemma 14", group=f"Lemma 14: {OTHERS[1]}", **SMALL),
+    dict(source="MT Lemma 14", **SMALL),
     because="O(sigma_0) is read with the constant 1, which the paper leaves open",
 )
 
@@ -181,7 +181,7 @@ study.claim(
     "l14-own",
     f"{WHEN['promised']} v_n' W_KQ v_n grows in stage II (N = 8, M = 32, sigma_0 = 0.1).",
     mean("own_pair", "mot", at=cell("promised")).at_least(0.0, predicted="> 0"),
-    dict(source="MT Lemma 14", group="lemma 14: the own pair grows", **BOTH),
+    dict(source="MT Lemma 14", **BOTH),
     because="Omega(N sigma_0^0.5 / M) is positive",
 )
 
@@ -195,7 +195,6 @@ for id_, state in [("l12-dominated-early", "early"), ("l12-dominated", "trained"
             -0.693, predicted=-4.159
         ),
         dict(source="MT Section 5.1 (after Prop. 1), Lemma 12", **BOTH),
-        group="section 5.1: the class signal dominates the router",
         because="the router's decisions become dominated by the clearer class signal c_n; half is ours, where Lemma 12 "
         "has N^-2 = 1/64",
     )
@@ -205,7 +204,7 @@ for tag, state in [("-start", "start"), ("-early", "early"), ("", "trained")]:
         f"{WHEN[state]} the expected step against the gradient raises <W, v> of an expert's own class by more than "
         "that of the others (N = 8, M = 32, sigma_0 = 0.1).",
         mean("gap_growth", "mot", at=cell(state)).at_least(0.0, predicted="> 0"),
-        dict(source="MT Appendix D", group="appendix D: the expected step widens the gap", **BOTH),
+        dict(source="MT Appendix D", **BOTH),
         because="the gap of Theta(sqrt(sigma_0)) is the O(sigma_0) of the start and T1 expected steps; they must add "
         "to it, and step (8) is against the gradient",
     )

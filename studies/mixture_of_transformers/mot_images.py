@@ -118,10 +118,9 @@ for id_, data, experts, arm, preset in [
         )
         for stage in ("II", "III")
     }
-    for what, group, statement, rule in [
+    for what, statement, rule in [
         (
             "slower",
-            "slower in stage I",
             "the mixture trained in stages converges more slowly during stage I: the mean of its test error over that "
             "stage is above that of one transformer.",
             function(
@@ -133,20 +132,17 @@ for id_, data, experts, arm, preset in [
         ),
         (
             "ahead",
-            "ahead in stage II",
             "the mixture trained in stages is ahead from the middle of stage II on: at T2 its test error is below that "
             "of one transformer.",
             by_stage["II"],
         ),
         (
             "better",
-            "better than one transformer",
             "the mixture trained in stages ends with a lower test error than one transformer.",
             by_stage["III"],
         ),
         (
             "attention",
-            "better than without attention",
             "a mixture without attention, M = 5, ends with a higher error than the mixture of transformers trained in "
             "stages.",
             difference("error_by_stage", "no-attention", at=dict(stage="III"), versus=arm).at_least(
@@ -160,7 +156,6 @@ for id_, data, experts, arm, preset in [
             rule,
             source="MT Section 6, Fig. 2",
             because=f"observed on both data sets; {AS_TEST}",
-            group=f"figure 2: {group}",
             presets=[preset],
         )
 
@@ -202,7 +197,6 @@ for count, number, preset in [(8, "eight", "figure4-cifar100"), (12, "twelve", "
         difference("error", "mot", versus="shared-attention").at_most(0, predicted="below 0"),
         source="MT B.3, Fig. 4",
         because="MoT achieves better performance than FFN-level MoEs; " + AS_TEST,
-        group="figure 4: better than shared attention",
         presets=[preset],
     )
 
@@ -210,25 +204,26 @@ FIG_5_HELPS = (
     "joint training ends where one transformer does, rather than with the improved behavior of experts that "
     "specialize; " + AS_TEST
 )
-for id_, statement, rule, figure, group, because in [
+for id_, statement, rule, figure, because in [
     (
         "joint-is-one",
         "the mixture of twelve trained jointly ends within 2 points of one transformer.",
         difference("error", "mot-joint", versus="transformer").equivalent(0.02, predicted="0"),
-        *(5, "joint training is one transformer"),
+        5,
         "nearly the same performance point as one transformer is within 2 points; " + AS_TEST,
     ),
     (
         "stages-help",
         "stages lower the error of the mixture of twelve.",
         difference("error", "mot", versus="mot-joint").at_most(0, predicted="below 0"),
-        *(5, "stages help", FIG_5_HELPS),
+        5,
+        FIG_5_HELPS,
     ),
     (
         "specialisation",
         "stages make experts specialise: the routing tells more about the class than after joint training.",
         difference("mutual_information", "mot", versus="mot-joint").at_least(0, predicted="above 0"),
-        *(6, "stages specialise"),
+        6,
         "clear expert specialization after stages, a near random manner after joint training; bits about the class, "
         "the last epoch in place of the 400th, and the router by position are ours",
     ),
@@ -239,7 +234,6 @@ for id_, statement, rule, figure, group, because in [
         rule,
         source=f"MT B.3, Fig. {figure}",
         because=because,
-        group=f"figure {figure}: {group}",
         presets=["figure5-cifar100"],
     )
 

@@ -47,8 +47,8 @@ STATES = {
     "promised": ("specialised", "I", "With experts as Proposition 1 promises them", "stage II begins"),
     "ideal": ("ideal", "II", "With experts and attention as Propositions 1 and 2 promise them", "stage III begins"),
 }
-GRADIENTS = {"": ("attention_conflict", "W_KQ", " of the attention"), "-w": ("conflict", "W", "")}
-for (start, (arm, state, given, when)), (tag, (variable, weights, of)) in itertools.product(
+GRADIENTS = {"": ("attention_conflict", "W_KQ"), "-w": ("conflict", "W")}
+for (start, (arm, state, given, when)), (tag, (variable, weights)) in itertools.product(
     STATES.items(), GRADIENTS.items()
 ):
     study.claim(
@@ -58,7 +58,7 @@ for (start, (arm, state, given, when)), (tag, (variable, weights, of)) in iterto
         difference(variable, arm, at=dict(state=state), versus="single", versus_at=dict(state=state)).at_most(
             0.0, predicted="< 0"
         ),
-        dict(source="MT Section 5.2, abstract", group=f"specialisation reduces gradient conflicts{of}"),
+        dict(source="MT Section 5.2, abstract"),
     )
 study.ours(
     "router-needed",

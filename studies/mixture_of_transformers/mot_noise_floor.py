@@ -77,7 +77,7 @@ study.claim(
         versus="flat",
         options=dict(since="II"),
     ).at_most(0.0, predicted="< 0"),
-    dict(source="MT Lemma 1, Section 5.2", group="section 5.2: attention helps a mixture"),
+    dict(source="MT Lemma 1, Section 5.2"),
     because="the loss with attention gets below every eps and the one without does not, so that training takes "
     "their ratio to 0",
 )

@@ -77,7 +77,7 @@ study.arm("trained", "MoT, trained attention", start="specialised", attention_st
 study.arm("flat", "no attention", model="no-attention")
 
 BELOW_EVERY_EPS = "the expected loss of the MoT gets below every eps, for any constant sigma_xi"
-THEOREM_1 = dict(source="MT Theorem 1, Section 5.2", group="theorem 1: no floor with attention")
+THEOREM_1 = dict(source="MT Theorem 1, Section 5.2")
 GIVEN = "W = v_n and class-pure routing, as Prop. 1 has them, and with the attention of stage II"
 for id_, start, arm, d, presets in [
     ("no-floor", "the ideal end state of Props. 1 and 2 (W = v_n)", "mot", 320, ["paper"]),

@@ -116,7 +116,6 @@ for reading, t1 in READINGS.items():
             0.439, 0.659, predicted=0.549
         ),
         dict(source="MT Appendix D" if tag else "MT Prop. 1", **MANY),
-        group="proposition 1: the gap goes like sqrt(sigma_0)",
         because="Theta(sigma_0^0.5) is read as a power law between two small sigma_0",
     )
     for case, k, presets in [("1000", "", ["quick"]), ("many", "K = 2240, ", ["many"])]:
@@ -128,7 +127,6 @@ for reading, t1 in READINGS.items():
             dict(source="MT Prop. 2", presets=presets),
             because="there is a T2 with Theta(1), for which 0.4 is taken, for (v_n, v_n) and O(sigma_0), with the "
             "constant 1, for all other pairs",
-            group="proposition 2: v_n attends to itself, and nothing else is attended to",
         )
     study.claim(
         f"weights{tag}-many",
@@ -142,7 +140,6 @@ for reading, t1 in READINGS.items():
             options=dict(own=1.0, other=0.3),
         ).at_most(1.0, predicted="<= 1"),
         dict(source="MT Theorem 1, eq. (11)", because="Omega(1) and O(sigma_0) are read with the constant 1", **MANY),
-        group="equation 11: Omega(1) for the own class and O(sigma_0) otherwise",
     )
 study.claim(
     "covered-many",
@@ -150,7 +147,7 @@ study.claim(
     function("moestat.claims.rules:share", "after_all_covered", "stated-many", at=dict(stage="I")).at_least(
         0.9, predicted="1 - o(1)"
     ),
-    dict(source="MT Prop. 1, Lemma 8", group="proposition 1: every class has an expert", **MANY),
+    dict(source="MT Prop. 1, Lemma 8", **MANY),
     because="Lemma 8 gives every class an expert at the start, and the propositions presuppose it after stage I",
 )
 study.ours(
@@ -175,7 +172,6 @@ study.claim(
         options=dict(own=1.0, target=1.099),
     ).at_least(0.879, predicted=1.099),
     dict(source="MT Theorem 1, eq. (11)", **MANY),
-    group="equation 11: Omega(1) for the own class and O(sigma_0) otherwise",
     because="Omega(1) is read with the constant 1, and what is O(sigma_0) falls with sigma_0, whatever the "
     "constant; a fifth is left for logarithms, as in mot_gradients",
 )
@@ -187,7 +183,6 @@ study.claim(
         -1.386, predicted="< 0"
     ),
     dict(source="MT Section 5.1 (after Prop. 1), Lemma 13", **MANY),
-    group="proposition 1: the weights turn away from the class signal",
     because="the weight aligns significantly more with v_n than with any other signal, e.g. c_n; four times is ours",
 )
 

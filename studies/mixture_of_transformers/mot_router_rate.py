@@ -113,7 +113,7 @@ for id_, given, steps, options, at, preset in [
         id_,
         f"With {given} at least 95 % of the samples are routed to an expert of their class after {steps}.",
         function(BEST_OF, "after_matched", at=dict(stage="I") | at, options=options).at_least(0.95, predicted=1),
-        dict(source="MT Prop. 1, Appendix D", group="proposition 1: a sample goes to an expert of its class"),
+        dict(source="MT Prop. 1, Appendix D"),
         because="eta_r = Theta(eta) is some multiple of eta, and the law of the perturbation is open: one with "
         "which the samples go to experts of their class is enough",
         presets=[preset],
@@ -124,7 +124,6 @@ study.claim(
     "I within 0.1 in total variation of equal shares on its own experts and none elsewhere (K = 22 400).",
     function(BEST_OF, "after_unequal", at=dict(stage="I"), options=dict(MOST, lower=True)).at_most(0.1, predicted=0),
     dict(source="MT Prop. 1, Appendix D", presets=["forty"]),
-    group="proposition 1: equal shares among the experts of a class",
     because="eta_r = Theta(eta) is some multiple of eta: one with which the shares are equal is enough; 0.1 is "
     "the rule of `equal` in mot_assumed_regime",
 )
@@ -135,7 +134,7 @@ study.claim(
     function(
         "moestat.claims.rules:share", "after_all_covered", "most", at=dict(stage="I", router_rate=FAST[1])
     ).at_least(0.9, predicted="1 - o(1)"),
-    dict(source="MT Prop. 1, Lemma 8", group="proposition 1: every class has an expert", presets=["forty"]),
+    dict(source="MT Prop. 1, Lemma 8", presets=["forty"]),
     because="Lemma 8 gives every class an expert at the start, and the propositions presuppose it after stage I",
     hindsight="The rate was chosen on ten replicates that are among the forty and had every class covered; the "
     "thirty new ones alone would leave 0.9 open.",

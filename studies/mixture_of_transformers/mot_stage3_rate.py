@@ -84,8 +84,8 @@ study.claim(
 )
 # --- ours: what holds in its place, and the controls ---
 GEOMETRIC = "Normalised gradient descent lowers the loss geometrically"
-ONE_OVER_T = dict(group="the loss falls like 1/t")
-REPAIR = dict(group="normalised steps make the loss fall geometrically")
+ONE_OVER_T = {}
+REPAIR = {}
 for id_, statement, rule, source, keys in [
     (
         "one-over-t-ideal",

@@ -73,7 +73,6 @@ for arm, id_, start in [("specialised", "promised", PROP_1), ("ideal", "ideal", 
         source="MT Section 5.2",
         because="each expert only needs to handle the data of a specific class, which the propositions promise, and "
         "fewer iterations to every eps are a lower loss after equally many; each model at its own best rate",
-        group=SECTION_52,
         presets=["promised"],
     )
     study.claim(
@@ -89,7 +88,6 @@ for arm, id_, start in [("specialised", "promised", PROP_1), ("ideal", "ideal", 
         source="MT Theorem 1",
         because="an expected loss that gets below every eps is below 0.01 at some time, and stays there; a tenth of "
         "the runs may fail",
-        group=THEOREM_1,
         presets=["promised"],
     )
 

@@ -76,7 +76,6 @@ for id_, task, suffix, what, why in [
         gain(task, suffix).at_least(0.0, predicted="> 0"),
         source=f"{BOTH} training and inference" if task == "training" else SPEED,
         because=why,
-        group="table-2-training" if task == "training" else "table-2-inference",
     )
 
 study.figure(

@@ -44,7 +44,6 @@ for gate in ("sigmoid", "softmax"):
         "scores, to rounding.",
         function(LARGEST, "share", options=dict(arms=[gate, f"{gate}-causal"])).at_most(1.0, predicted="equal"),
         source="SA §2.3",
-        group="attention-is-moe",
     )
 WITHOUT_BIASES = ["sigmoid", "softmax", "sigmoid-causal", "softmax-causal"]
 study.claim(

@@ -51,5 +51,4 @@ for k, which, chosen in [
         function(LARGEST, f"one_{k}", **chosen).at_most(0.0, predicted="0 dependent functions"),
         source=f"ours: what mends SA Def. {k}",
         bearing="for",
-        group="generic-parameters",
     )

@@ -47,7 +47,6 @@ study.claim(
     "ones on).",
     function("studies.sigmoid_attention.parts.rules:least_together").at_least(0.0001, predicted="> 0"),
     source="SA §3",
-    group="section-3-together",
 )
 study.claim(
     "together-sparse",
@@ -56,7 +55,6 @@ study.claim(
         1e-06, predicted="0"
     ),
     source="SA §3",
-    group="section-3-together",
 )
 for expert in ("relu", "linear"):
     study.claim(
@@ -68,7 +66,6 @@ for expert in ("relu", "linear"):
         source="SA §3, App. C.1.1",
         because="Section 3 lets the estimator tend to the closest functions other than f* in the dense regime, and "
         "App. C.1.1 says that it does not tend to f*.",
-        group="section-3-gap",
     )
 
 study.figure(

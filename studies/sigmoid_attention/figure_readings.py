@@ -99,7 +99,6 @@ for curve, region in SECOND.items():
         slope("to_best", f"{curve}-copy", at=PLAIN).within(*region, predicted=printed),
         dict(source=f"SA Fig. {'2a' if regime == 'sparse' else '2b'}, Apps D and E.1.2", printed=True, **PAPER),
         hindsight="The slopes of five truths at three sizes had been seen, at which no slope is judged.",
-        group=f"fig-2-{curve}",
     )
 # --- both figures over the map: is there a reading, and is it of the reading?
 KNOWN = {1: "; a reading, copies with 0.05 n^(-1/2), was known for other data of these truths.", 2: "."}
@@ -111,7 +110,6 @@ for number, options, before in [(1, ONE, "Fig. 1"), (2, TWO, "Fig. 2")]:
         function(f"{READINGS}:best", options=options).at_least(0.5, **HALF_OF_THEM),
         dict(source=f"SA {before}, App. E.1.2", **PAPER, **seen),
         because="The figure shows what the printed protocol gives, and starts near the truth are part of it.",
-        group=f"fig-{number}-some-reading",
     )
     study.ours(
         f"any-reading-{number}",
@@ -127,7 +125,6 @@ study.claim(
     dict(source="SA Fig. 1, its legends; App. E.1.2", **PAPER),
     because="The legends print the fitted powers with their factors, of the losses that the protocol gives.",
     hindsight="Copies with 0.05 n^(-1/2) were known to miss three of the levels; five truths had been seen.",
-    group="fig-1-levels",
 )
 # --- the printed losses against the information bound
 BOUND = "lies, if it is of this loss, below the asymptotic error of least squares"
@@ -140,7 +137,7 @@ for curve, (scale, power) in FIRST.items():
         f"{BOUND} {beside}.",
         function(RATIO, "line", f"{curve}-{'copy' if gate == 'softmax' else 'target'}", at=dict(n=100_000))
         .at_most(0, predicted="below 0") | dict(options=dict(scale=scale, exponent=power)),
-        dict(source="ours: control of SA Fig. 1, its levels", group="fig-1-losses-below-the-bound", **PAPER),
+        dict(source="ours: control of SA Fig. 1, its levels", **PAPER),
         hindsight="The bound of the softmax curves had been computed for these truths.",
     )  # fmt: skip
 for curve, power in [("sparse-relu", -0.54), ("sparse-linear", -0.07), ("dense-relu", -0.53), ("dense-linear", -0.4)]:
@@ -150,7 +147,7 @@ for curve, power in [("sparse-relu", -0.54), ("sparse-linear", -0.07), ("dense-r
         f"largest factor of Fig. 1, {BOUND} that is told the number of experts.",
         function(RATIO, "line", f"{curve}-copy", at=dict(n=100_000))
         .at_most(0, predicted="below 0") | dict(options=dict(scale=1.012, exponent=power)),
-        dict(source="ours: control of SA Fig. 2, its levels", group="fig-2-losses-below-the-bound", **PAPER),
+        dict(source="ours: control of SA Fig. 2, its levels", **PAPER),
     )  # fmt: skip
 
 MAP = dict(kind="function", function=f"{READINGS}:picture")

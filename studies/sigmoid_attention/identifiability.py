@@ -72,7 +72,6 @@ for id_, definition, arm, outer_scale, experts, why in [
         function(LARGEST, "short_of_strong", at=at, **which).at_most(limit, predicted=word),
         dict(because=why.format(k=definition)) if why else {},
         source=f"SA after Def {definition}" + (", eq. (84)" if id_ == "relu-strong-plain" else ""),
-        group=f"def-{definition}-networks" if arm else "",
     )
 FULL = dict(score="full", outer_scale=False)
 study.claim(

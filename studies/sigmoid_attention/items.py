@@ -48,7 +48,6 @@ paper = Paper(
             "the dense regime least squares tends to the closest functions of the model other than the true one.",
             statement=["dichotomy:together-*", "dichotomy:gap-relu"],
             also=["Appendix C.1.1"],
-            figures=["dichotomy"],
             findings=[
                 Finding(
                     when={"dichotomy:together-*": "no counterexample"},
@@ -65,7 +64,6 @@ paper = Paper(
             name="Proposition 1",
             says="Sparse regime: the distance of the least-squares function to the true one is O_P(sqrt(log n / n)).",
             statement=["regression_rate:bound-sparse-*-d8"],
-            figures=["regression_rate"],
             objection="A bound is not an order; tested as such: a slope of -1/2 or below.",
         ),
         Item(
@@ -91,7 +89,6 @@ paper = Paper(
             example=["identifiability:relu-strong", "identifiability:gelu-strong", "identifiability:pde-8"],
             conclusion="example",
             also=["Equation 8"],
-            figures=["identifiability"],
             findings=[
                 Finding(
                     when={"definitions_as_printed:generic-*": "no counterexample"},
@@ -117,7 +114,6 @@ paper = Paper(
             unchecked="The rate at the truths of App. E.1 is that of fits, which a bound that fails along a path does "
             "not decide. Section 4.1 has all over-specified gates zero; in the loss the fit decides which atoms those "
             "are, and some fits double an atom of dense gate. GELU experts at d = 8 are at the edge of the rule.",
-            figures=["sigmoid_regimes", "sigmoid_regimes:atoms", "non_identifiability"],
             objection="A fourth power of b in L1 would mend it; tested: it would not at the sparse truth of App. E.1, "
             "where f moves by t^5.",
         ),
@@ -154,7 +150,6 @@ paper = Paper(
             also=["Section 4.2", "Equation 12", "Appendix B.4"],
             unchecked="The rate at the truths of App. E.1 is that of fits, which a bound that fails along a path does "
             "not decide; where they are steeper than -1/2 they are before their asymptotics.",
-            figures=["sigmoid_regimes:quotient_and_function", "non_identifiability", "small_noise"],
             findings=[
                 Finding(
                     when={
@@ -186,7 +181,6 @@ paper = Paper(
             "its cell of statements. That the slopes are those of the start, and that the losses are below the "
             "information bound, is ours; the paper does not say how the loss is scaled.",
             also=["Section 5.1", "Appendix E.1"],
-            figures=["sigmoid_vs_softmax", "figure_readings"],
             findings=[
                 Finding(
                     when={
@@ -222,7 +216,6 @@ paper = Paper(
             "weights. The errors of the printed accuracies are those of unpaired samples; of the same questions they "
             "would be smaller. Memory (section 1): a softmax in one pass keeps one number a row beside the n x d "
             "outputs, and saves no more by losing it.",
-            figures=["sigmoid_attention_lm", "attention_speed", "attention_gpu", "sigmoid_attention_window"],
             objection="Comparable is what the accuracies are, within errors; tested on the printed numbers, and not by "
             "a model of that size.",
         ),
@@ -233,7 +226,6 @@ paper = Paper(
             objection="It is a quoted theorem of empirical processes; tested on a small problem alone.",
             unchecked="Quoted from the book. Frequencies of a small problem stand for the probability, and reach no "
             "further than the largest error of a batch.",
-            figures=["tail_frequency"],
         ),
         Item(
             name="Proposition 2",
@@ -286,7 +278,6 @@ paper = Paper(
             "linear experts then need eps^(-4) samples and not exponentially many.",
             statement=["non_identifiability:thm4-gelu", "small_noise:theorem-4-gelu"],
             also=["Appendix C.1.2", "Equation 53", "Appendix C.2.2"],
-            figures=["small_noise", "theorems_where_assumed", "partial_quadratic"],
             objection="GELU experts without lambda are not concerned; tested: along two opposite A their bound stays.",
         ),
         Item(
@@ -303,7 +294,6 @@ paper = Paper(
             "eps^(-2) samples.",
             example=["partial_quadratic:theorem-5-*"],
             also=["Appendix C.1.3", "Equation 54", "Appendix C.2.3"],
-            figures=["partial_quadratic:quotient_and_function", "partial_gates"],
             findings=[
                 Finding(
                     when={"partial_quadratic:quotient-*": "supported"},
@@ -327,7 +317,6 @@ paper = Paper(
             unchecked="Its legends cannot be read in our copy, so that its levels are not compared; least squares of "
             "these cells is in sigmoid_regimes.",
             also=["Appendix D"],
-            figures=["figure_readings:map_2"],
             findings=[
                 Finding(
                     when={"figure_readings:some-reading-2": "not supported"},

@@ -43,7 +43,6 @@ study.claim(
     source="SA Thm 4 with the example after Def 3",
     because="Theorem 4 says it of partial-strongly identifiable experts, and the examples after Definition 3 count "
     "GELU networks among them.",
-    group="thm-4-bound",
 )
 
 study.figure(

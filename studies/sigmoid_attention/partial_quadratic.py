@@ -108,26 +108,26 @@ for expert, (experts, examples) in EXPERTS.items():
         f"theorem-4-{expert}",
         f"{on} L4 converges at the rate sqrt(log n / n).",
         slope("L4", arm).at_most(-0.4, predicted=-0.5),
-        dict(of, source="SA Thm 4 with the example after Def 3", group="thm-4"),
+        dict(of, source="SA Thm 4 with the example after Def 3"),
     )
     study.claim(
         f"over-atoms-{expert}",
         f"{on} over-specified atoms converge like n^(-1/4), up to logarithms, or faster.",
         slope("over_atom", arm).at_most(-0.15, predicted=-0.25),
-        dict(of, group="thm-4-over-specified"),
+        dict(of),
     )
     study.claim(
         f"over-experts-{expert}",
         f"{on} the eta of over-specified atoms, whose error to that of the true atom bounds that of their experts (as "
         "in eq. 10), converges like n^(-1/4), up to logarithms, or faster.",
         slope("eta_over_atom", arm).at_most(-0.15, predicted="-0.25"),
-        dict(of, group="thm-4-over-specified-experts"),
+        dict(of),
     )
     study.claim(
         f"exact-atoms-{expert}",
         f"{on} exactly specified atoms converge like n^(-1/2), up to logarithms, or faster.",
         slope("exact_atom", arm).at_most(-0.4, predicted=-0.5),
-        dict(of, group="thm-4-exactly-specified"),
+        dict(of),
     )
     for tag, where, window, presets in [
         ("", "", {}, ["table", "many"]),
@@ -140,14 +140,14 @@ for expert, (experts, examples) in EXPERTS.items():
             function(
                 "studies.sigmoid_attention.parts.rules:ordered_series", "exact_atom", arm, **versus, **window
             ).at_most(0.0, predicted="-0.25"),
-            dict(of, group="thm-4-faster", presets=presets),
+            dict(of, presets=presets),
         )
     on, arm = f"Dense regime, {experts} experts, score without b:", f"dense-{expert}-partial"
     study.claim(
         f"theorem-5-{expert}",
         f"{on} L5 converges at the rate sqrt(log n / n).",
         slope("L5", arm).at_most(-0.4, predicted=-0.5),
-        dict(source="SA Thm 5 with the example after Def 4", group="thm-5"),
+        dict(source="SA Thm 5 with the example after Def 4"),
         because=COUNTS.format("partial-weakly", examples, 4),
     )
     study.ours(
@@ -155,20 +155,19 @@ for expert, (experts, examples) in EXPERTS.items():
         f"{on} the loss modulo splitting and null atoms converges at the rate sqrt(log n / n).",
         slope("quotient", arm).at_most(-0.4, predicted=-0.5),
         dict(source=f"ours: control of theorem-5-{expert}, modulo representations of the same function", bearing="for"),
-        group="thm-5-modulo-splits",
     )
     function_error = "the function error of the fit without b falls at the rate sqrt(log n / n) or faster."
     study.claim(
         f"prop-3-{expert}",
         f"Sparse regime, {experts} experts: {function_error}",
         slope("rmse", f"sparse-{expert}-partial").at_most(-0.4, predicted=-0.5),
-        dict(source="SA Prop. 3", group="prop-3", presets=of["presets"]),
+        dict(source="SA Prop. 3", presets=of["presets"]),
     )
     study.claim(
         f"cor-2-{expert}",
         f"Dense regime, {experts} experts: {function_error}",
         slope("rmse", arm).at_most(-0.4, predicted=-0.5),
-        dict(source="SA Cor. 2", group="cor-2", because=SPLIT),
+        dict(source="SA Cor. 2", because=SPLIT),
     )
 
 for name, title, losses in [

@@ -78,12 +78,12 @@ for truth, d, judged in [
     *itertools.product(["sparse", "dense", "pseudo"], [8], [dict(presets=["paper"], hindsight=SEEN)]),
 ]:
     loss, says, of = {
-        "sparse": ("rmse", "Sparse regime: the function error", dict(source="SA Prop. 1", group="prop-1")),
-        "dense": ("rmse", "Dense regime: the function error", dict(source="SA Cor. 1", group="cor-1", because=SPLIT)),
+        "sparse": ("rmse", "Sparse regime: the function error", dict(source="SA Prop. 1")),
+        "dense": ("rmse", "Dense regime: the function error", dict(source="SA Cor. 1", because=SPLIT)),
         "pseudo": (
             "rmse_pseudo",
             "Softmax truth: the distance to the pseudo-truth's function",
-            dict(source="SA Cor. 1, §5.1", group="cor-1-outside", because=OUTSIDE),
+            dict(source="SA Cor. 1, §5.1", because=OUTSIDE),
         ),
     }[truth]
     window = dict(window=[4860, 100_000]) if d == 8 else {}
@@ -102,7 +102,7 @@ for expert, experts in EXPERTS.items():  # else rmse_pseudo would be no other st
         log_ratio("rmse_pseudo", f"pseudo-{expert}-d8", at=dict(n=100_000), versus_variable="pseudo_rmse").at_most(
             0.0, predicted="< 0"
         ),
-        dict(source=f"ours: control of bound-pseudo-{expert}-d8", group="pseudo-truth-visible", presets=["paper"]),
+        dict(source=f"ours: control of bound-pseudo-{expert}-d8", presets=["paper"]),
     )
 
 study.figure(

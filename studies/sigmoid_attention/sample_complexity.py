@@ -102,15 +102,15 @@ TABLE, WITHOUT_B = dict(source="SA Table 1"), dict(source="SA App. C.1.3")
 REFERENCE = dict(source="SA Table 1, citing its reference [1]")
 REFERENCE_WITHOUT_B = dict(source="SA App. C.1.3, citing its reference [1]")
 CELLS = {
-    "sigmoid-dense-relu": (TABLE, "table-1-sigmoid-dense-networks"),
-    "sigmoid-dense-gelu": (NULL, "table-1-sigmoid-dense-null-atoms"),
-    "sigmoid-dense-linear": (TABLE, "table-1-sigmoid-dense-polynomials"),
-    "sigmoid-dense-square": (TABLE, "table-1-sigmoid-dense-polynomials"),
-    "partial-dense-relu": (WITHOUT_B, "expert-order-without-b-dense"),
-    "partial-dense-linear": (WITHOUT_B, "expert-order-without-b-dense"),
-    "softmax-sparse-gelu": (REFERENCE, "table-1-softmax-sparse-networks"),
-    "softmax-dense-gelu": (REFERENCE, "table-1-softmax-dense-networks"),
-    "nob-softmax-dense-gelu": (REFERENCE_WITHOUT_B, "without-b-softmax-dense-networks"),
+    "sigmoid-dense-relu": TABLE,
+    "sigmoid-dense-gelu": NULL,
+    "sigmoid-dense-linear": TABLE,
+    "sigmoid-dense-square": TABLE,
+    "partial-dense-relu": WITHOUT_B,
+    "partial-dense-linear": WITHOUT_B,
+    "softmax-sparse-gelu": REFERENCE,
+    "softmax-dense-gelu": REFERENCE,
+    "nob-softmax-dense-gelu": REFERENCE_WITHOUT_B,
 }
 WORDS = {"sigmoid": "Sigmoid", "partial": "Score without b", "softmax": "Softmax", "nob-softmax": "Softmax without b"}
 PRESETS = {  # the small ones, and that at d = 8
@@ -119,7 +119,7 @@ PRESETS = {  # the small ones, and that at d = 8
     "softmax": (["table", "many"], ["gates"]),
     "nob-softmax": (["many"], ["gates"]),
 }
-for cell, (of, group) in CELLS.items():
+for cell, of in CELLS.items():
     row, regime, expert = cell.rsplit("-", 2)
     order = "eps^-4" if "softmax" in row else "eps^-2"
     says = f"{WORDS[row]}, {regime}, {EXPERTS[expert]}{', a = 0 allowed' if of is NULL else ''}"
@@ -128,7 +128,7 @@ for cell, (of, group) in CELLS.items():
             f"{prefix}{cell}",
             f"{says}{where}: an error eps takes no more than the order of {order} samples.",
             function(SLOPE, arm=f"{prefix}{cell}").at_most(LIMIT[order], predicted=order),
-            dict(of, group=group, presets=presets),
+            dict(of, presets=presets),
         )
         if row == "softmax":
             study.claim(
@@ -136,7 +136,7 @@ for cell, (of, group) in CELLS.items():
                 f"{says}{', d = 8' if prefix else ''}: the error of the experts falls like a power of n between "
                 "n^(-0.35) and n^(-0.15), about n^(-1/4), the order eps^-4.",
                 function(SLOPE, arm=f"{prefix}{cell}").within(-0.35, -0.15, predicted=order),
-                dict(of, group=f"{group}-sharp", presets=presets, because=COMPARES),
+                dict(of, presets=presets, because=COMPARES),
             )
 
 # --- claims: what the table compares, the two regimes and the two gates
@@ -149,7 +149,7 @@ for name, prefix, where, presets in [
         name,
         f"With the sigmoid gate ReLU experts converge more slowly in the sparse regime than in the dense one{where}.",
         function(SLOPE, arm=f"{prefix}sigmoid-sparse-relu", **of).at_least(0.0, predicted="0.25"),
-        dict(TABLE, group="table-1-regimes", presets=presets),
+        dict(TABLE, presets=presets),
         because="Table 1 has eps^(-4) in the sparse and eps^(-2) in the dense regime, read as orders.",
     )
 EFFICIENT = "Section 4.2 calls the sigmoid more sample-efficient in the dense regime, {}."
@@ -172,9 +172,9 @@ for name, prefix, on, where, presets in [
     ("d8-nob-gates-{}", "d8-nob-", "Without b, in the dense regime, {}", AT_D8, ["gates"]),
 ]:
     for expert in ["relu", "linear"]:
-        of = dict(source="SA §4.2, Table 1, dense regime", because=BECAUSE[expert], group="gates-dense")
+        of = dict(source="SA §4.2, Table 1, dense regime", because=BECAUSE[expert])
         if "nob" in prefix:
-            of = dict(WITHOUT_B, because=BECAUSE_WITHOUT_B, group="without-b-gates-dense")
+            of = dict(WITHOUT_B, because=BECAUSE_WITHOUT_B)
         study.claim(
             name.format(expert),
             f"{on.format(EXPERTS[expert])} experts, the superfluous one counted, converge faster with the sigmoid gate "
@@ -190,5 +190,4 @@ study.ours(
     f"sigmoid gate than with the softmax gate{AT_D8}.",
     function(SLOPE, arm="d8-sigmoid-dense-gelu", versus="d8-softmax-dense-gelu").at_most(0.0, predicted="-0.25"),
     dict(source="ours: control of gates-*-d8, without the condition a != 0 of the example", presets=["gates"]),
-    group="gates-dense-null-atoms",
 )

@@ -81,7 +81,7 @@ for expert, (experts, part) in EXPERTS.items():
         f"On data from a softmax truth, with {experts} experts, the sigmoid-gated argmin of least squares converges "
         "faster than the softmax-gated one.",
         function(RULE, "L3", f"sigmoid-{expert}", versus=f"softmax-{expert}").at_most(0.0, predicted="below 0"),
-        dict(source=f"SA Fig. {part}", group=f"fig-1-faster-{expert}-settled", because=OF_SGD),
+        dict(source=f"SA Fig. {part}", because=OF_SGD),
     )
 COUNTS = "The paper says it of {} identifiable experts, and counts {} among them (after Def {})"
 for theorem, loss, arm, says, counted in [
@@ -96,7 +96,7 @@ for theorem, loss, arm, says, counted in [
             f"theorem-{theorem}-{whose}",
             f"{says}, {words}: {loss} converges at the rate sqrt(log n / n).",
             function(RULE, f"{loss}{tag}", arm).at_most(-0.4, predicted="-0.5"),
-            dict(source=f"SA Thm {theorem}", group=f"thm-{theorem}-{whose}-settled"),
+            dict(source=f"SA Thm {theorem}"),
             because=f"{counted}; its estimator is the argmin, and its proof admits every near-minimiser.",
         )
 

@@ -76,7 +76,6 @@ for id_, task, window, presets in [
         log_ratio(f"{task}_throughput", "throughput", at=sigmoid, versus_at=softmax).at_least(0.0, predicted="> 0"),
         source=SPEED if task == "inference" else f"{BOTH} training and inference",
         because="Section 1 credits the gain on GPUs to the element-wise sigmoid, which then shows with equal kernels.",
-        group=f"table-2-{task}",
         presets=presets,
     )
 

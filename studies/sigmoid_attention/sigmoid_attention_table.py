@@ -60,5 +60,4 @@ study.ours(
         "moestat.claims.rules:largest", "ratio", options=dict(arms=["arc-*", "hellaswag", "piqa", "sciq", "winogrande"])
     ).at_most(1.96, predicted="at most 1.96"),
     source="ours: control of most-tasks, arithmetic on SA Table 2",
-    group="within-errors",
 )

@@ -67,7 +67,6 @@ for id_, length, steps, preset in [
         source="SA §5.2, Table 2: comparable or superior performance",
         because="Table 2 says it of the accuracy on most of six benchmarks, for which the test loss stands in; the "
         "margin is ours.",
-        group="comparable or superior at every length of the window",
         presets=[preset],
     )
 

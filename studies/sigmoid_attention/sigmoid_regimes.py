@@ -155,7 +155,7 @@ for (expert, experts), (tag, where, window, judged) in itertools.product([("relu
         f"theorem-1-{expert}{tag}",
         f"{on} L1 converges at the rate sqrt(log n / n).",
         slope("L1", arm, **window).at_most(-0.4, predicted=-0.5),
-        dict(of_atoms, source="SA Thm 1 with the example after Def 1", group=f"thm-1-{expert}", **judged),
+        dict(of_atoms, source="SA Thm 1 with the example after Def 1", **judged),
     )
     study.claim(
         f"over-atoms-{expert}{tag}",
@@ -163,13 +163,13 @@ for (expert, experts), (tag, where, window, judged) in itertools.product([("relu
         function(f"{RULES}:slope_of_sum", "over_atom", arm, **window, options=dict(parts=["eta_over_atom"])).at_most(
             -0.15
         ),
-        dict(of_atoms, group=f"thm-1-over-specified-{expert}", **judged),
+        dict(of_atoms, **judged),
     )
     study.claim(
         f"exact-atoms-{expert}{tag}",
         f"{on} exactly specified atoms converge like n^(-1/2), up to logarithms, or faster.",
         slope("exact_atom", arm, **window).at_most(-0.4, predicted=-0.5),
-        dict(of_atoms, group=f"thm-1-exactly-specified-{expert}", **judged),
+        dict(of_atoms, **judged),
     )
     study.claim(
         f"over-experts-{expert}{tag}",
@@ -177,14 +177,13 @@ for (expert, experts), (tag, where, window, judged) in itertools.product([("relu
         "10), converges like n^(-1/4), up to logarithms, or faster.",
         slope("eta_over_atom", arm, **window).at_most(-0.15, predicted="-0.25"),
         dict(source="SA Table 1, §4.1.1, (i) and (ii) after Thm 1", because=ORDER.format(experts), **judged),
-        group=f"table-1-sparse-experts-{expert}",
     )
     versus = dict(versus_variable="over_atom", options=dict(slower_at_most=-0.15))
     study.claim(
         f"exact-faster-{expert}{tag}",
         f"{on} exactly specified atoms converge faster than over-specified ones.",
         function(f"{RULES}:ordered_series", "exact_atom", arm, **versus, **window).at_most(0.0, predicted="-0.25"),
-        dict(of_atoms, group=f"thm-1-faster-{expert}", **judged),
+        dict(of_atoms, **judged),
     )
 
 STEEP = (
@@ -202,7 +201,7 @@ for (expert, experts), (tag, where, window, judged) in itertools.product(EXPERTS
             f"theorem-3-{expert}{tag}",
             f"Dense regime{where}, {experts} experts: L3 converges at the rate sqrt(log n / n).",
             rules["L3"].at_most(-0.4, predicted=-0.5),
-            dict(source="SA Thm 3 with the example after Def 2", because=counted, group="thm-3"),
+            dict(source="SA Thm 3 with the example after Def 2", because=counted),
             judged | (dict(hindsight=SEEN + STEEP) if f"{expert}{tag}" == "linear-d8" else {}),
         )
     if expert in ("gelu", "linear"):
@@ -213,7 +212,7 @@ for (expert, experts), (tag, where, window, judged) in itertools.product(EXPERTS
             "converges at the rate sqrt(log n / n).",
             rules["quotient"].at_most(-0.4, predicted=-0.5),
             dict(source="ours: control of theorem-3-*, modulo representations of the same function", **judged),
-            dict(bearing="for", group="thm-3-modulo-splits"),
+            dict(bearing="for"),
         )
 for tag, where, window, judged in PLACES:
     study.claim(
@@ -222,7 +221,7 @@ for tag, where, window, judged in PLACES:
         "sqrt(log n / n).",
         slope("expert_eta_vanished", "dense-square", **window).at_most(-0.4),
         dict(judged, presets=[preset for preset in judged["presets"] if preset != "quick"]),
-        dict(source="SA Thm 3 with the example after Def 2", group="thm-3-superfluous-expert"),
+        dict(source="SA Thm 3 with the example after Def 2"),
         because="The paper says it of L3, a sum of which this is a part, for weakly identifiable experts, and counts "
         "polynomials among them (after Def 2).",
     )
@@ -242,7 +241,7 @@ for (theorem, loss, arm, says, counted), (tag, end, words) in itertools.product(
         f"theorem-{theorem}-argmin-{arm}{tag}",
         f"{says}, {words}: {loss} converges at the rate sqrt(log n / n).",
         slope(f"{loss}{end}", f"argmin-{arm}").at_most(-0.4, predicted=-0.5),
-        dict(source=f"SA Thm {theorem}", group=f"thm-{theorem}-near-minimisers" if tag else f"thm-{theorem}-argmin"),
+        dict(source=f"SA Thm {theorem}"),
         dict(presets=["argmin"]),
         because=f"{counted[:-1]}; its estimator is the argmin, and its proof admits every near-minimiser.",
     )
@@ -256,7 +255,7 @@ study.ours(
         0.0, predicted="below 0"
     ),
     dict(source="ours: control of sample_complexity:gates-linear-d8, by the nearest expert", hindsight=SEEN),
-    dict(group="gates-linear-nearest", presets=["gates", "paper"]),
+    dict(presets=["gates", "paper"]),
 )
 for regime, expert in [*itertools.product(["dense"], EXPERTS), ("sparse", "gelu")]:
     study.ours(
@@ -266,7 +265,7 @@ for regime, expert in [*itertools.product(["dense"], EXPERTS), ("sparse", "gelu"
         log_ratio("L3", f"{regime}-{expert}-exact", at=dict(n=100_000), versus_variable="fisher_L3").within(
             -0.288, 0.223, predicted="0"
         ),
-        dict(source="ours: control of the estimator, asymptotic normality", group=f"fisher-line-{regime}"),
+        dict(source="ours: control of the estimator, asymptotic normality"),
         presets=["exact"],
     )
 

@@ -119,7 +119,7 @@ for (gate, expert), printed in PRINTED.items():
     experts, part = EXPERTS[expert]
     region = (round(printed - 0.1, 2), min(round(printed + 0.1, 2), 0.0))  # within 0.1 of the print, and falling
     says = f"the slope {printed} with the {gate} gate and {experts} experts."
-    of = dict(printed=True, presets=["quick"], group=f"fig-1-{gate}-{expert}-by-the-printed-protocol")
+    of = dict(printed=True, presets=["quick"])
     study.claim(
         f"printed-{gate}-{expert}",
         f"Ten full-batch steps of 0.1 from near the ground truth, the superfluous atom a copy, give {says}",
@@ -150,14 +150,13 @@ for expert, (experts, part) in EXPERTS.items():
         f"faster-{expert}-argmin",
         f"{on} least-squares (global search) fit converges faster than the softmax-gated one.",
         slope("L3", f"argmin-{arm}", versus=f"argmin-softmax-{expert}").at_most(0.0, predicted=lead),
-        dict(source=f"SA Fig. {part}", group=f"fig-1-faster-{expert}", presets=["paper"], because=OF_SGD),
+        dict(source=f"SA Fig. {part}", presets=["paper"], because=OF_SGD),
     )
     study.ours(
         f"faster-{expert}-ls",
         f"{on} least-squares fit converges faster than the softmax-gated one.",
         function(SLOPE, "L3", arm, **versus).at_most(0.0, predicted=lead),
         dict(source=f"ours: control of faster-{expert}-both, in L3 alone", presets=["truths", "paper"]),
-        group=f"fig-1-faster-{expert}-in-l3-by-local-least-squares",
         hindsight="Counted for the paper, if supported, until the plain reading of its protocol (preset quick) was "
         "run: the figure is of neither.",
     )
@@ -166,7 +165,7 @@ for expert, (experts, part) in EXPERTS.items():
         f"{on} least-squares fit converges faster than the softmax-gated one, in L3 and in the loss modulo splitting "
         "and null atoms (local least squares, six truths).",
         function(SLOPE, "L3", arm, **versus, options=dict(together=["quotient"])).at_most(0.0, predicted="below 0"),
-        dict(source=f"SA Fig. {part}, section 5.1", group=f"fig-1-faster-{expert}-both-losses", presets=["truths"]),
+        dict(source=f"SA Fig. {part}, section 5.1", presets=["truths"]),
         because=VALIDATES,
     )
     of_both = dict(versus, at=dict(n=100_000), options=dict(together=["rmse"]))
@@ -175,7 +174,7 @@ for expert, (experts, part) in EXPERTS.items():
         f"On 1e5 data from a softmax truth, with {experts} experts, both the loss of Fig. 1 and the function error are "
         "smaller with the sigmoid gate than with the softmax gate (local least squares, six truths).",
         function(LEVEL, "L3", arm, **of_both).at_most(0.0, predicted="< 0"),
-        dict(source=f"SA Fig. {part}, section 1", group=f"less-data-{expert}", presets=["truths"], because=SAMPLES),
+        dict(source=f"SA Fig. {part}, section 1", presets=["truths"], because=SAMPLES),
     )
 
 # --- figures

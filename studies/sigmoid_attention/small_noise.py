@@ -97,33 +97,33 @@ for theorem, score, definition, identifiable, (expert, experts, examples) in [
         f"theorem-{theorem}-{expert}",
         f"{on} {loss} converges at the rate sqrt(log n / n).",
         slope(loss, arm).at_most(-0.4, predicted=-0.5),
-        dict(of, source=f"SA Thm {theorem} with the example after Def {definition}", group=f"{thm}-{expert}"),
+        dict(of, source=f"SA Thm {theorem} with the example after Def {definition}"),
     )
     study.claim(
         f"over-atoms-{theorem}-{expert}",
         f"{on} over-specified atoms converge like n^(-1/4), up to logarithms, or faster.",
         function(f"{RULES}:slope_of_sum", "over_atom", arm, options=dict(parts=["eta_over_atom"])).at_most(-0.15),
-        dict(of, group=f"{thm}-over-specified-{expert}"),
+        dict(of),
     )
     study.claim(
         f"over-experts-{theorem}-{expert}",
         f"{on} the eta of over-specified atoms, whose error to that of the true atom bounds that of their experts (as "
         "in eq. 10), converges like n^(-1/4), up to logarithms, or faster.",
         slope("eta_over_atom", arm).at_most(-0.15, predicted="-0.25"),
-        dict(of, group=f"{thm}-over-specified-experts-{expert}"),
+        dict(of),
     )
     study.claim(
         f"exact-atoms-{theorem}-{expert}",
         f"{on} exactly specified atoms converge like n^(-1/2), up to logarithms, or faster.",
         slope("exact_atom", arm).at_most(-0.4, predicted=-0.5),
-        dict(of, group=f"{thm}-exactly-specified-{expert}"),
+        dict(of),
     )
     versus = dict(versus_variable="over_atom", options=dict(slower_at_most=-0.15))
     study.claim(
         f"exact-faster-{theorem}-{expert}",
         f"{on} exactly specified atoms converge faster than over-specified ones.",
         function(f"{RULES}:ordered_series", "exact_atom", arm, **versus).at_most(0.0, predicted="-0.25"),
-        dict(of, group=f"{thm}-faster-{expert}"),
+        dict(of),
     )
 
 for (theorem, score, definition, identifiable), (expert, experts, examples) in itertools.product(
@@ -136,7 +136,7 @@ for (theorem, score, definition, identifiable), (expert, experts, examples) in i
         f"Dense regime, {experts} experts, score {SCORES[score]}, noise variance 1e-10: L{theorem} converges at the "
         "rate sqrt(log n / n).",
         slope(f"L{theorem}", f"dense-{expert}-{score}").at_most(-0.4, predicted=-0.5),
-        dict(source=f"SA Thm {theorem} with the example after Def {definition}", group=f"thm-{theorem}"),
+        dict(source=f"SA Thm {theorem} with the example after Def {definition}"),
         dict(presets=["many", "ninety"], level=0.975) if two_looks else dict(presets=["many"]),
         because=COUNTS.format(identifiable, examples, definition),
     )
@@ -146,7 +146,7 @@ for score, proposition in [("full", 1), ("partial", 3)]:
         f"Sparse regime, GELU experts, score {SCORES[score]}, noise variance 1e-10: the function error falls at the "
         "rate sqrt(log n / n) or faster.",
         slope("rmse", f"sparse-gelu-{score}").at_most(-0.4, predicted=-0.5),
-        dict(THREE_LOOKS, source=f"SA Prop. {proposition}", group=f"prop-{proposition}-small-noise"),
+        dict(THREE_LOOKS, source=f"SA Prop. {proposition}"),
     )
 
 study.figure(

@@ -56,7 +56,6 @@ for regime, whose in [
         slope("constant", regime).at_most(0.05, predicted="0"),
         whose,
         source="SA Lemma 1",
-        group="lemma-1",
     )
 
 study.figure(

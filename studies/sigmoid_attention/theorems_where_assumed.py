@@ -81,7 +81,7 @@ for name, theorem, regime, where, presets in [
         "the rate sqrt(log n / n).",
         slope(f"L{theorem}", regime).at_most(-0.4, predicted=-0.5),
         dict(source=f"ours: control of SA Thm {theorem}, without the condition a != 0 of its example"),
-        dict(group=f"thm-{theorem}-null-atoms", presets=presets),
+        dict(presets=presets),
     )
 VANISHED = (
     "With an atom that vanishes the model has the true function, so the closest functions of Corollary 2 are f* itself."
@@ -92,7 +92,7 @@ for regime, of in [("sparse", dict(source="SA Prop. 3")), ("dense", dict(source=
         f"{regime.capitalize()} regime, GELU experts: the function error of the fit without b falls at the rate "
         "sqrt(log n / n) or faster.",
         slope("rmse", regime).at_most(-0.4, predicted=-0.5),
-        dict(of, group="prop-3-where-assumed" if regime == "sparse" else "cor-2-where-assumed"),
+        dict(of),
         presets=["quick", "paper"],
     )
 

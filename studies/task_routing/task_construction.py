@@ -71,7 +71,6 @@ study.claim(
     f"{SIZES}, every prefix that one task generates, whole sentences among them, is routed to that task's expert.",
     none("misrouted", "moe"),
     source="TR Thm 4.2, second bullet",
-    group="theorem 4.2: routing",
     because="the bullet asks it of every prefix; one of several tasks cannot go to the experts of all",
 )
 study.claim(
@@ -110,18 +109,16 @@ study.ours(
 
 # --- Theorem 4.1, also where tasks share templates and subjects ---
 for tag, where in [("", ""), ("-templates", ", where tasks share templates and subjects")]:
-    for id, bullet, group, says, rule in [
+    for id, bullet, says, rule in [
         (
             "dense-dimension",
             "first",
-            "dimension",
             f"The layer of the dense transformer has dimension 2 L|T|{where} (coordinates in use over that).",
             function(LARGEST, "dimension_ratio", f"dense{tag}").at_most(1.0, predicted="<= 1"),
         ),
         (
             "dense-circuit-size",
             "second",
-            "neurons of a circuit",
             "Each task has a circuit of at most L|T(k)| + N neurons that says what the model says after every prefix "
             f"and every whole sentence of the task{where}: the neurons that these make active (largest, over that).",
             function(LARGEST, "width_ratio", f"dense{tag}").at_most(1.0, predicted="<= 1"),
@@ -129,13 +126,12 @@ for tag, where in [("", ""), ("-templates", ", where tasks share templates and s
         (
             "dense-mass",
             "third",
-            "valid next tokens",
             "With two heads and at most L|T| + N|K| neurons the dense transformer gives the valid next tokens a "
             f"probability above 1 - epsilon after every prefix{where}.",
             none("low_mass", f"dense{tag}"),
         ),
     ]:
-        study.claim(f"{id}{tag}", says, rule, source=f"TR Thm 4.1, {bullet} bullet", group=f"theorem 4.1: {group}")
+        study.claim(f"{id}{tag}", says, rule, source=f"TR Thm 4.1, {bullet} bullet")
 
 study.figure(
     kind="lines",

@@ -40,14 +40,13 @@ def none(variable, arm, witness="failure"):
 
 
 SEEN = "that these weights fail after an object was seen on other draws of the generator before the rule was written"
-for id, variable, arm, says, source, bullet in [
+for id, variable, arm, says, source in [
     (
         "moe-routing",
         "misrouted",
         "moe",
         "every prefix that one task generates is routed to that task's expert",
         "TR Thm 4.2, second bullet",
-        "theorem 4.2: routing",
     ),
     (
         "moe-mass",
@@ -55,7 +54,6 @@ for id, variable, arm, says, source, bullet in [
         "moe",
         "the valid next tokens have a probability above 1 - epsilon after every prefix",
         "TR Thm 4.2, third bullet",
-        "theorem 4.2: valid next tokens",
     ),
     (
         "dense-mass",
@@ -63,7 +61,6 @@ for id, variable, arm, says, source, bullet in [
         "dense",
         "the dense model gives the valid next tokens a probability above 1 - epsilon after every prefix",
         "TR Thm 4.1, third bullet",
-        "theorem 4.1: valid next tokens",
     ),
 ]:
     study.claim(
@@ -71,7 +68,6 @@ for id, variable, arm, says, source, bullet in [
         f"On sentences that may name their relation after the object weights with two heads exist for which {says}.",
         none(variable, arm),
         source=source,
-        group=bullet,
         hindsight=SEEN,
     )
     study.claim(
@@ -80,7 +76,6 @@ for id, variable, arm, says, source, bullet in [
         f"weights with two heads exist for which {says}.",
         none(f"{variable}_told", arm, witness=""),
         source=source,
-        group=f"{bullet}, told",
         hindsight=SEEN,
     )
 

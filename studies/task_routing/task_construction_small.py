@@ -64,7 +64,6 @@ for id, size, case in [
         f"{case} is misrouted or has too little probability on its valid next tokens.",
         none("failing", "moe", size),
         source="TR Thm 4.2",
-        group="theorem 4.2: one and two short tasks",
         because="the theorem speaks of any finite set of templates; the sizes of our weights hold by "
         "arithmetic, so that routing and probabilities carry the verdict",
     )
@@ -76,7 +75,6 @@ study.claim(
         1.0, predicted="<= 1"
     ),
     source="TR Thm 4.1, second bullet",
-    group="theorem 4.1: neurons of a circuit",
 )
 study.claim(
     "tiny-dense-mass",
@@ -84,7 +82,6 @@ study.claim(
     "neurons, gives the valid next tokens of the tiny datasets a probability above 1 - epsilon.",
     none("low_mass_told", "dense", "tiny"),
     source="TR Thm 4.1, third bullet",
-    group="theorem 4.1: valid next tokens",
     because="the bullet asks it of every prefix; where only the object tells the task, the head for the "
     "subject does not see what is needed",
 )

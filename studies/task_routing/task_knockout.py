@@ -55,7 +55,6 @@ for tag, arm, other in [("ce", "ce", "the cross-entropy alone"), ("balance", "lo
             f"What {what} is more with the router loss than with {other}.",
             difference(variable, "router", versus=arm).at_least(0.0, predicted="> 0"),
             source="TR section 7, section 6.3",
-            group=f"section 7: task-level routing encourages it{', by the mean' if suffix else ''}",
             because=f"{because}; part of the difference is that more of a task goes to one expert",
         )
     study.ours(

@@ -85,7 +85,6 @@ for tag, gate, at, where, presets, because in [
         f"With the router loss each task is predominantly routed to one expert, {where} (share of its favourite).",
         mean("top_share", router, at=at).at_least(0.9, predicted="predominantly"),
         about,
-        group="section 6.3: a task has one expert",
     )
     for loss, other in OTHERS.items():
         if gate and loss == "ce":
@@ -96,14 +95,12 @@ for tag, gate, at, where, presets, because in [
             f"The router loss aligns experts with tasks substantially more clearly than {other}, {where} (bits).",
             difference("mutual_information", router, at=at, versus=f"{loss}{gate}").at_least(1.0, predicted="> 0"),
             about,
-            group="section 6.3: clearer than the other losses",
         )
         study.claim(
             f"{name}-diffuse{tag}",
             f"With {other} the routing lacks clear task-expert alignment, {where} (bits).",
             mean("mutual_information", f"{loss}{gate}", at=at).at_most(0.5, predicted="diffuse"),
             about,
-            group="section 6.3: diffuse without the router loss",
         )
         study.claim(
             f"router-uniform-{name}{tag}",
@@ -118,7 +115,6 @@ for tag, gate, at, where, presets, because in [
                 options=dict(visible=0.05),
             ).at_least(0.0, predicted="> 0"),
             about | dict(because=f"{because}; {DEALT}" if because else DEALT),
-            group=f"section 6.3: more uniform use of experts{'' if loss == 'ce' else ', against load balancing'}",
         )
 
 study.claim(
@@ -131,7 +127,7 @@ study.claim(
 )
 
 # --- section 6.4 and Figure 3: the accuracy, cell by cell ---
-COMPARABLE = dict(source="TR section 6.4, Fig. 3", group="section 6.4: comparable accuracy")
+COMPARABLE = dict(source="TR section 6.4, Fig. 3")
 NOT_DEGRADED = {  # (tasks, experts): the router loss less the cross-entropy in Table 1
     (10, 3): "+0.010",
     (10, 7): "+0.012",
@@ -181,7 +177,6 @@ for tasks, preset in [(10, "ten"), (20, "twenty")]:
             options=dict(least=-0.03, over="experts"),
         ).at_least(0.501, predicted="> 0.5"),
         source="TR Fig. 3, caption; section 6.4",
-        group=COMPARABLE["group"],
         presets=[preset, "paper"],
         because="the caption has the router loss comparable 'in most settings', read as in more than half of "
         "them, and section 6.4 concludes that it does not degrade the accuracy, read as three points",
@@ -195,7 +190,6 @@ for id, arm, name, printed in [
         f"With 10 tasks and 5 experts at least 85 % of the completions are right ({name}).",
         mean("accuracy", arm, at=AT_FIVE).at_least(0.85, predicted=f"{printed:.3f}"),
         source="TR Table 1",
-        group="table 1: accuracy at 10 tasks and 5 experts",
         printed=True,
         presets=["five", "ten", "paper"],
         because=f"Table 1 prints {printed:.1%}; 85 % leaves room for other seeds",
@@ -223,7 +217,6 @@ for tasks, (preset, *gaps) in PRINTED.items():
             f"At {tasks} tasks {NAMES[arm]} and {NAMES[versus]} are within 3 points, averaged over 3 to 9 experts.",
             gap.within(-0.03, 0.03, predicted=predicted),
             source=f"TR section 6.4; Table 1, {tasks} tasks",
-            group=COMPARABLE["group"],
             presets=[preset, "paper"],
             because=AVERAGE,
         )
@@ -233,7 +226,6 @@ for tasks, (preset, *gaps) in PRINTED.items():
                 f"At {tasks} tasks {NAMES[arm]} has a higher accuracy than {NAMES[versus]}, averaged over experts.",
                 gap.at_least(0.0, predicted=predicted),
                 source=f"TR Table 1, {tasks} tasks; section 6.4",
-                group=f"section 6.4: slightly higher accuracy{'' if versus == 'ce' else ' than load balancing'}",
                 presets=[preset, "paper"],
                 because=HIGHER,
             )
@@ -251,7 +243,6 @@ for tag, where, at, presets, over, slope, nine, nine_balance in [
         f"expert, {where}).",
         function(f"{RULES}:trend", "accuracy", "router", at=at, versus="ce").at_least(0.0, predicted=slope),
         more,
-        group="section 6.4: more experts, more gain",
         because="the accuracy is higher 'when more experts are present': read as a trend, which the printed "
         "accuracies have",
     )
@@ -263,7 +254,6 @@ for tag, where, at, presets, over, slope, nine, nine_balance in [
                 GAP, "accuracy", "router", at=dict(experts=9) | at, versus=versus, options=dict(over=over)
             ).at_least(0.0, predicted=predicted),
             more,
-            group=f"section 6.4: more experts, more gain{' over load balancing' if suffix else ''}",
             because="the accuracy is higher 'when more experts are present': read as the largest number of Table 1",
         )
 
@@ -279,7 +269,6 @@ for tasks, predicted in [(30, "+0.020"), (40, "+0.015")]:
             -0.03, predicted=predicted
         ),
         source=f"TR section 6.4; Table 1, {tasks} tasks",
-        group=COMPARABLE["group"],
         presets=["small-rows"],
         because=READ,
     )
@@ -290,7 +279,6 @@ study.claim(
         0.0, predicted="+0.0175"
     ),
     source="TR section 6.4; Table 1, 30 and 40 tasks",
-    group="section 6.4: more experts, more gain",
     presets=["small-rows"],
     because=READ,
 )

@@ -62,7 +62,6 @@ study.claim(
     "With the router loss each task is predominantly routed to one expert (share of its favourite).",
     mean("top_share", "router", at=AT_SEVEN).at_least(0.9, predicted="predominantly"),
     ROUTING,
-    group="section 6.3: a task has one expert",
 )
 for name, loss, other in [("ce", "ce", "the cross-entropy alone"), ("balance", "load-balance", "load balancing")]:
     study.claim(
@@ -70,14 +69,12 @@ for name, loss, other in [("ce", "ce", "the cross-entropy alone"), ("balance", "
         f"The router loss aligns experts with tasks substantially more clearly than {other} (bits).",
         difference("mutual_information", "router", at=AT_SEVEN, versus=loss).at_least(1.0, predicted="> 0"),
         ROUTING,
-        group="section 6.3: clearer than the other losses",
     )
     study.claim(
         f"{name}-diffuse",
         f"With {other} the routing lacks clear task-expert alignment (bits).",
         mean("mutual_information", loss, at=AT_SEVEN).at_most(0.5, predicted="diffuse"),
         ROUTING,
-        group="section 6.3: diffuse without the router loss",
     )
     study.claim(
         f"router-uniform-{name}",
@@ -91,7 +88,6 @@ for name, loss, other in [("ce", "ce", "the cross-entropy alone"), ("balance", "
             options=dict(visible=0.05),
         ).at_least(0.0, predicted="> 0"),
         ROUTING,
-        group=f"section 6.3: more uniform use of experts{'' if name == 'ce' else ', against load balancing'}",
         because="that the router loss asks for experts dealt out evenly, k mod E, is ours",
     )
 
@@ -104,7 +100,6 @@ study.claim(
     "better.",
     difference("accuracy", "router", at=AT_NINE, versus="ce").at_least(-0.03, predicted="+0.014"),
     ACCURACY,
-    group="section 6.4: comparable accuracy",
     because="section 6.4 gives no number; not degraded is read as at most three points behind the cross-entropy",
 )
 for suffix, loss, other, predicted in [
@@ -116,7 +111,6 @@ for suffix, loss, other, predicted in [
         f"With more experts present, at nine, the router loss has a higher accuracy than {other}, at 10 tasks.",
         difference("accuracy", "router", at=AT_NINE, versus=loss).at_least(0.0, predicted=predicted),
         ACCURACY,
-        group=f"section 6.4: more experts, more gain{' over load balancing' if suffix else ''}",
         because="the accuracy is higher 'when more experts are present': read as the largest number of Table 1",
     )
 

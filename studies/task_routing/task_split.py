@@ -36,7 +36,6 @@ study.claim(
     "With held-out sentences at least 85 % of the completions are right.",
     mean("accuracy", "sentences-ce").at_least(0.85, predicted="0.897"),
     source="TR Table 1, 10 tasks, 5 experts",
-    group="table 1: accuracy at 10 tasks and 5 experts",
     printed=True,
     presets=["paper"],
     because="Table 1 prints 89.7 %; 85 % leaves room for other seeds, and section 6.1 does not say what is held out",

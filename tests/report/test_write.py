@@ -76,7 +76,7 @@ def test_the_files_of_a_run_and_the_numbers_of_its_claims_in_full(written):
     slope, faster, absent = (dict(zip(rows[0], row, strict=True)) for row in rows[1:])
     assert [row["verdict"] for row in (slope, faster, absent)] == ["supported", "not supported", "inconclusive"]
     assert slope["wording"] == "supported at reduced scale" and faster["wording"] == "not shown at reduced scale"
-    assert (slope["origin"], slope["bearing"], slope["group"], slope["scale"]) == ("stated", "for", "slope", "reduced")
+    assert (slope["origin"], slope["bearing"], slope["scale"]) == ("stated", "for", "reduced")
     assert float(slope["estimate"]) == report.claims["estimate"][0]
     assert [absent[key] for key in ("estimate", "ci_low", "ci_high")] == ["", "", ""]
     assert "not part of this run" in absent["why"]
