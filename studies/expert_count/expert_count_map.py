@@ -49,8 +49,8 @@ study.preset(
 )
 study.preset(
     "eight",
-    "P = 8 beside P = 4 at the two M where the paper has its peaks, n = 250, two starts, ten runs; not run yet.",
-    expected="about 6 CPU minutes",
+    "P = 8 beside P = 4 at the two M where the paper has its peaks, n = 250, two starts, ten runs.",
+    expected="about 5 minutes on one core",
     replicates=10,
     arms=["mlp-4", "cnn-4", "mlp-8", "cnn-8"],
     grid=dict(n=[250], start_scale=[0.1, 0.3], experts=[8, 16]),

@@ -69,7 +69,7 @@ paper = Paper(
             experiment=[
                 *(f"expert_count_map:{sentence}-*" for sentence in ("few", "peak", "no-gain", "decline", "last")),
                 "expert_count_map:varies",
-                "expert_count_printed:patches-*",
+                "expert_count_map:patches-*",
             ],
             conclusion="experiment",
             also=["Results"],
