@@ -14,7 +14,7 @@ import numpy as np
 
 from moestat.arrays import Array, namespace
 from moestat.fit import cuda
-from moestat.fit.moments import Precision, Problem
+from moestat.fit.moments import Precision, Problem, product
 from moestat.models import experts
 from moestat.models.regression import Model
 
@@ -22,7 +22,7 @@ from moestat.models.regression import Model
 class CudaProblem(Problem):
     """The least-squares problems of members on data sets, see :class:`Problem`; CuPy arrays only."""
 
-    def __init__(self, model: Model, n_atoms: int, x: Array, y: Array, precision: Precision = "double") -> None:
+    def __init__(self, model: Model, n_atoms: int, x: Array, y: Array) -> None:
         super().__init__(model, n_atoms, x, y, "double")
         xp, words = namespace(x), cuda.definitions(model, n_atoms)
         self.residuals, self.weights, self.assemble = (
@@ -76,7 +76,7 @@ class CudaProblem(Problem):
             left = [xp.empty((shape[0], k, shape[1])) for k in (atoms, atoms, pairs, atoms * atoms + atoms, pairs)]
             self._launch(self.weights, some, q, e, y, taus, residual, factors, *left)
             right = right or list(self._right(q, e, self._monomials(xt)))
-            new = [_product(a, b) for a, b in zip(left, right, strict=True)]
+            new = [product(a, b) for a, b in zip(left, right, strict=True)]
             sums = [a + b for a, b in zip(sums, [0.5 * xp.sum(residual * residual, axis=-1), *new], strict=True)]
         rows = members if wanted is None else np.flatnonzero(wanted)
         if len(rows) < len(members):  # all were computed
@@ -103,7 +103,7 @@ class CudaProblem(Problem):
     def _launch(self, kernel: cuda.Kernel, theta: Array, q: Array, e: Array, y: Array, *more: Array) -> None:
         """Launch a kernel on the scores and pre-activations of members."""
         members, n = theta.shape[0], y.shape[-1]
-        scores, inner = (_product(part, features) for part, features in zip(self._split(theta), (q, e), strict=True))
+        scores, inner = (product(part, features) for part, features in zip(self._split(theta), (q, e), strict=True))
         tau, *rest = more
         start = (scores, inner, y, np.int32(members // y.shape[0]), np.int64(n), tau)
         cuda.launch(kernel, n, members, *start, *rest)
@@ -126,9 +126,3 @@ def _samples_first(part: Array) -> Array:
     """Return (D, k, n) as contiguous (D, n, k)."""
     xp = namespace(part)
     return xp.ascontiguousarray(xp.matrix_transpose(part))
-
-
-def _product(left: Array, right: Array) -> Array:
-    """Multiply matrices (M, a, b) of members by those (D, b, c) of their data sets."""
-    xp, (size, a, b), (sets, _, c) = namespace(left), left.shape, right.shape
-    return xp.reshape(xp.reshape(left, (sets, -1, b)) @ right, (size, a, c))

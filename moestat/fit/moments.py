@@ -268,7 +268,7 @@ class Problem:
             r = r[..., None, :]
             half = 0.5 * xp.sum(r * r, axis=(-2, -1))
             ur, vr = u * r, v * r
-            piece = xp.concat([_product(a, xp.matrix_transpose(b)) for a, b in ((ur, q), (vr, e))], axis=-1)
+            piece = xp.concat([product(a, xp.matrix_transpose(b)) for a, b in ((ur, q), (vr, e))], axis=-1)
             m = cached[0] if cached else self._monomials(xt)
             block = self._moments(turns, slopes, curvature, m, g, phi, u, v, ur, vr, r)
             total = half if total is None else total + half
@@ -288,8 +288,8 @@ class Problem:
     def _atoms(self, gate: Array, eta: Array, q: Array, e: Array, tau: Any, order: int) -> tuple[Any, ...]:
         """Return the gate and the activation with ``order`` derivatives, each (M, N, rows); see gate_derivatives."""
         model = self.model
-        phi = experts.activation(model.expert, _product(eta, e), tau=tau, power=model.power, order=order)
-        return gates.gate_derivatives(model.gate, _product(gate, q), order), phi
+        phi = experts.activation(model.expert, product(eta, e), tau=tau, power=model.power, order=order)
+        return gates.gate_derivatives(model.gate, product(gate, q), order), phi
 
     def _moments(self, turns: list[Array], slopes: list[Array], curvature: Any, m: Array, *parts: Array) -> Array:
         r"""Return the moments of one chunk, concatenated: gate-gate, gate-expert, expert-expert.
@@ -328,13 +328,13 @@ class Problem:
         ge = xp.reshape(left[:, :, None, :] * v[:, None, :, :], (size, n * n, rows))
         counts = self.layout.sizes
         mt = [xp.matrix_transpose(m[:, :count, :]) for count in counts]
-        cross = xp.astype(_product(xp.concat([ge, ge_extra], axis=1), mt[1]), xp.float64)
+        cross = xp.astype(product(xp.concat([ge, ge_extra], axis=1), mt[1]), xp.float64)
         diagonal = xp.eye(n, dtype=xp.float64)[None, :, :, None] * cross[:, n * n :, None, :]
         cross = xp.reshape(cross[:, : n * n, :], (size, n, n, counts[1])) + diagonal
         products = [
-            _product(xp.concat([gg_same, gg], axis=1), mt[0]),
+            product(xp.concat([gg_same, gg], axis=1), mt[0]),
             cross,
-            _product(xp.concat([ee_same, ee], axis=1), mt[2]),
+            product(xp.concat([ee_same, ee], axis=1), mt[2]),
         ]
         return xp.concat([xp.astype(xp.reshape(part, (size, -1)), xp.float64) for part in products], axis=1)
 
@@ -362,7 +362,7 @@ def _residual(f: Array, y: Array) -> Array:
     return xp.reshape(xp.reshape(f, (y.shape[0], -1, f.shape[-1])) - y[:, None, :], f.shape)
 
 
-def _product(left: Array, right: Array) -> Array:
+def product(left: Array, right: Array) -> Array:
     """Multiply matrices (M, a, b) of members by those (D, b, c) of their data sets.
 
     On a GPU and the like the members of a data set share one product. On a processor each has its own: BLAS adds up in

@@ -200,12 +200,12 @@ def _most(model: Model, n_atoms: int, x: Array, batch_bytes: int | None) -> int:
         batch_bytes = int(x.device.mem_info[0]) // 4 if array_api_compat.is_cupy_array(x) else BATCH_BYTES
     n, p = x.shape[1], n_atoms * model.atom_size
     rows = min(n, rows_per_chunk(model, n_atoms, x))
+    sizes = layout(model, n_atoms).sizes
     # of a chunk: gates, experts and weights of pairs, and monomials while they are made; of data of its own, features
-    numbers = rows * (n_atoms * (15 + 2 * n_atoms) + layout(model, n_atoms).sizes[0]) + 6 * p * p
-    numbers += 2 * model.atom_size * n * (x.shape[0] > 1)
-    if array_api_compat.is_cupy_array(x) and cuda.serves(model):
-        numbers = rows * (2 * n_atoms * n_atoms + 8 * n_atoms) + 10 * p * p
-        numbers += (2 * model.atom_size + sum(layout(model, n_atoms).sizes)) * n * (x.shape[0] > 1)
+    chunk, own, matrices = n_atoms * (15 + 2 * n_atoms) + sizes[0], 2 * model.atom_size, 6
+    if array_api_compat.is_cupy_array(x) and cuda.serves(model):  # weights alone, but monomials are kept
+        chunk, own, matrices = 2 * n_atoms * n_atoms + 8 * n_atoms, own + sum(sizes), 10
+    numbers = rows * chunk + own * n * (x.shape[0] > 1) + matrices * p * p
     return max(1, int(batch_bytes // (8 * numbers)))
 
 

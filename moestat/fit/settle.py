@@ -217,10 +217,8 @@ class _Line:
         drawn = search_starts.candidates(p.model, p.x[data, ...], base, SCREENED, law, self.rng, box=p.box)
         placed, gain = search_starts.screen(p.model, p.x[data, ...], p.y[data, ...], base, drawn, box=p.box)
         self.spent += FIXED + EACH * SCREENED * (p.model.expert_size + 1) / theta.size
-        return [
-            np.concatenate([base, placed[k : k + 1]])
-            for k in np.argsort(-gain, kind="stable")[: self.problem.width // 4]
-        ]
+        chosen = np.argsort(-gain, kind="stable")[: p.width // 4]
+        return [np.concatenate([base, placed[k : k + 1]]) for k in chosen]
 
     def going_on(self, theta: np.ndarray, loss: np.ndarray, share: float, twins: float) -> np.ndarray:
         """Return the positions of the starts (M, N, P) that go on, the lowest first."""

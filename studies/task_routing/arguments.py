@@ -15,6 +15,13 @@ def exactly(count):
 FIRST_HEAD = Premise(
     words="a vector that depends on the template tau and the index i, and not the subject k", where="section 5.1"
 )
+TWO_HEADS = [
+    Premise(words="be any finite set of wildcard templates, each with length at most L", where="Theorem 4.2"),
+    Premise(words="a multi-head attention layer with 2 attention heads", where="Theorem 4.2, first bullet"),
+    Premise(
+        words="the transformer routes the sequence to the expert corresponding to k", where="Theorem 4.2, second bullet"
+    ),
+]
 
 arguments = [
     Argument(
@@ -185,14 +192,7 @@ arguments = [
         says="Two heads and a linear router do not suffice for every finite set of templates: where the parity of "
         "three words tells the task, no weights route every prefix.",
         verdict="disproved",
-        premises=[
-            Premise(words="be any finite set of wildcard templates, each with length at most L", where="Theorem 4.2"),
-            Premise(words="a multi-head attention layer with 2 attention heads", where="Theorem 4.2, first bullet"),
-            Premise(
-                words="the transformer routes the sequence to the expert corresponding to k",
-                where="Theorem 4.2, second bullet",
-            ),
-        ],
+        premises=TWO_HEADS,
         derivation=[
             "Let the first three words be one of two each, the next the same always, and their parity the task.",
             "At that next word a head is N(a) / D(a), both sums over positions of functions of one word, D > 0.",
@@ -214,14 +214,7 @@ arguments = [
         says='Two heads and a linear router do not suffice for two templates either, "*1 has *2 as its father." and '
         '"*1 has *2 as its teacher.", where subject and object together tell the task.',
         verdict="disproved",
-        premises=[
-            Premise(words="be any finite set of wildcard templates, each with length at most L", where="Theorem 4.2"),
-            Premise(words="a multi-head attention layer with 2 attention heads", where="Theorem 4.2, first bullet"),
-            Premise(
-                words="the transformer routes the sequence to the expert corresponding to k",
-                where="Theorem 4.2, second bullet",
-            ),
-        ],
+        premises=TWO_HEADS,
         derivation=[
             "Let 64 subjects and 64 objects be dealt out by Hadamard's matrix: a pair is a father where its sign is "
             'plus, and a teacher where it is minus. "A has B as its" has one task.',
