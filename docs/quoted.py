@@ -15,9 +15,9 @@ count or a verdict:
 It names a study, its preset (``quick`` if none is named), and a claim by its id, or else what is to be computed: the
 ``mean`` of a variable, or the ``count`` of the replicates in which it is not zero, at ``KEY=VALUE``. ``%`` and "points"
 are hundredths; ``* FACTOR`` stands for any other change. A claim's id behind words in italics means its verdict, with
-the scale of the run; counts ("in 50 of 50") may be left out; behind ``check`` the words are how an item of a paper stands,
-as ``moestat check`` says it. A page with the line ``<!-- every interval is marked -->``
-may hold no interval without a mark, unless a remark behind it says where it is from, ``<!-- of no record: ... -->``.
+the scale of the run; counts ("in 50 of 50") may be left out. With ``check`` the words in italics mean how an item of a
+paper stands, as ``moestat check`` says it. A page with the line ``<!-- every interval is marked -->`` may hold no
+interval without a mark, unless a remark behind it says where it is from, ``<!-- of no record: ... -->``.
 """
 
 from __future__ import annotations
