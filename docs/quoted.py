@@ -86,9 +86,9 @@ def look_up(out: Path, study: str, preset: str, words: str) -> Found:
         return Found(*(float(row[name] or "nan") for name in ("estimate", "ci_low", "ci_high")), verdicts=verdicts)
     if first not in ("mean", "count"):
         raise LookupError(f"{words!r} is neither the id of a claim nor mean or count with a variable")
-    dataset = _results(folder / results.NAME)
+    dataset = _results(results.of(folder))
     if rest[0] not in dataset:
-        raise LookupError(f"{folder / results.NAME} has no variable {rest[0]!r}")
+        raise LookupError(f"{results.of(folder)} has no variable {rest[0]!r}")
     array = dataset[rest[0]]
     for key, text in (place.split("=", 1) for place in rest[1:]):
         labels = [str(label) for label in array[key].values.tolist()] if key in array.dims else []

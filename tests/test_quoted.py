@@ -25,7 +25,7 @@ def out(tmp_path_factory):
     claims += "one,-0.5231,-0.5512,-0.4949,reduced,not supported,not shown at reduced scale\n"
     claims += "share,0.9714,0.9591,0.9838,stand-in,supported,supported on a stand-in\n"
     claims += "all,1,1,1,reduced,refuted,refuted by 3 of 40 at reduced scale\n"
-    content = {"results.nc": records.packed(xr.Dataset({"hit": hit})), "claims.csv": claims.encode()}
+    content = {"results.nc.xz": records.packed(xr.Dataset({"hit": hit})), "claims.csv": claims.encode()}
     content |= {"rates.csv": b"arm\n", "rules.json.gz": seal.packed(b"{}"), "manifest.json": b"{}"}
     records.write(records.path(out, "toy", "quick"), content)
     return out
