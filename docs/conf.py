@@ -108,7 +108,6 @@ ALONE = (
     "tutorial",
     "mathematics",
     "architecture",
-    "reliability",
     "benchmarks",
     "contributing",
     "settings",
