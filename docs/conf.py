@@ -112,6 +112,7 @@ ALONE = (
     "contributing",
     "settings",
     "commands",
+    "papers/*",
 )
 html_sidebars = {name: [] for name in ALONE}
 html_show_sourcelink = False
