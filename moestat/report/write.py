@@ -141,12 +141,14 @@ def write_outputs(
         places = cells.of_studies({name: study})
     stands = {claim.id: cells.where(places, name, claim.id) for claim in study.claims}
     claims = tables.claims(judgements)
-    drawn = [_draw(evidence, figure, folder) for figure in evidence.study.figures if figures.shown(evidence, figure)]
+    numbers: dict[str, int] = {}  # a line has one colour in all figures
+    shown = [figure for figure in evidence.study.figures if figures.shown(evidence, figure)]
+    drawn = [_draw(evidence, figure, folder, numbers) for figure in shown]
     notes = [*lines(provenance.get("notes")), *changes]
     texts = {"claims.csv": csv_text.dump(claims), "rates.csv": csv_text.dump(made["rates"])}
-    for name, shown in views.frames({name: made[name] for name in KEPT}):
+    for name, table_of in views.frames({name: made[name] for name in KEPT}):
         texts[f"{name}.csv"] = csv_text.dump(made[name])
-        texts[f"{name}.tex"] = views.latex(shown.without(NOT_IN_PAPER), label=f"tab:{name}")
+        texts[f"{name}.tex"] = views.latex(table_of.without(NOT_IN_PAPER), label=f"tab:{name}")
     texts["report.html"] = page(evidence, made, judgements, stands, drawn, {**provenance, "notes": notes})
     for name, text in texts.items():
         files.write(folder / name, text.encode(), durable=False)
@@ -163,11 +165,11 @@ def write_outputs(
     )
 
 
-def _draw(evidence: Evidence, figure: Figure, folder: Path) -> Drawn:
+def _draw(evidence: Evidence, figure: Figure, folder: Path, numbers: dict[str, int]) -> Drawn:
     """Draw a figure of a run and write its files."""
     name = figure_file(evidence.study, evidence.preset, figure.name)
     try:
-        canvas, facts = figures.draw_evidence(evidence, figure)
+        canvas, facts = figures.draw_evidence(evidence, figure, numbers)
     except figures.FigureError as error:
         return Drawn(name, problem=str(error))
     caption = figures.caption(evidence, figure, facts)

@@ -48,7 +48,6 @@ def starts(ds: xr.Dataset, figure: Figure, *, evidence: Evidence) -> Canvas:
         axes.set_title(f"({letter}) {gate} gate, {EXPERTS[expert]} experts", loc="left")
         axes.set(xscale="log", yscale="log", xlabel="sample size n", ylabel="Voronoi loss L3")
         axes.label_outer()
-    canvas.suptitle(figure.title)
     entries = [entry for axes in grid.flat for entry in zip(*axes.get_legend_handles_labels(), strict=True)]
     handles = {name: handle for handle, name in entries}
     canvas.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=3, frameon=False)
@@ -76,7 +75,7 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
     if kept is not None and arm in kept["arm"].values:
         sizes, mean, *_ = along(kept["L3"].sel(arm=arm), "n", log=True)
         axes.plot(sizes, mean, "s:", color=style.INK, markersize=3, linewidth=0.8, label="least squares (record)")
-    axes.text(0.02, 0.03, f"printed start: {NINTH[gate]}", transform=axes.transAxes, fontsize=6.5)
+    axes.text(0.02, 0.03, f"printed start: {NINTH[gate]}", transform=axes.transAxes, fontsize=7)
     axes.set_xlim(n[0] / 1.3, n[-1] * 2.6)
 
 
