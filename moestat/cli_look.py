@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moestat.cli_options import called
+from moestat.cli_options import called, console
 from moestat.errors import InputError, UserError
 from moestat.runner.request import Request
 
@@ -83,13 +83,11 @@ def claims(arguments: argparse.Namespace) -> None:
 
 def show(out: Path, studies: Mapping[str, Study], word: str = "") -> None:
     """Print the ledger of some studies, those that a word means."""
-    from rich.console import Console
-
     from moestat.report import ledger
     from moestat.study import lookup
 
     rows = _rows(out, studies)
-    Console().print(ledger.rich(rows if word else ledger.primary(rows)))
+    console().print(ledger.rich(rows if word else ledger.primary(rows)))
     if word and (said := lookup.papers(word, studies)):
         print(said)
 
@@ -137,14 +135,12 @@ def items(arguments: argparse.Namespace) -> None:
 
 def claim(arguments: argparse.Namespace) -> None:
     """Print one claim, or a verdict by argument; the ids of all where a theorem, a figure or a source has several."""
-    from rich.console import Console
-
     from moestat.report import ledger
     from moestat.report.arguments import card
     from moestat.study import lookup
 
     if argued := lookup.argument(arguments.claim):
-        return Console().print(card(*argued))
+        return console().print(card(*argued))
     word, proved, studies = arguments.claim, lookup.argued(arguments.claim), {}
     with contextlib.suppress(*[InputError][: len(proved)]):  # an item may have arguments and no claim
         studies = lookup.chosen(word, known(None))
@@ -157,7 +153,7 @@ def claim(arguments: argparse.Namespace) -> None:
         raise InputError(f"{told}: {', '.join(names)}")
     if len(found) == 1:
         shown, decided = ledger.card(arguments.out, *found[0], *_rows(arguments.out, studies))
-        Console().print(shown)
+        console().print(shown)
         return print(f"\n{decided}")  # a command is not broken
     if found:
         show(arguments.out, studies, word)

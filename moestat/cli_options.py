@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from moestat import __version__
 from moestat.errors import InputError
 from moestat.runner.request import Request
 from moestat.sentences import nearest
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 ABOUT = """\
 Run a simulation study, and judge the claims it was written for. A run can be killed at any moment: the same
@@ -261,6 +265,13 @@ def _group(made: argparse.ArgumentParser, title: str) -> None:
     group = made.add_argument_group(title)
     for name in RUN[title].split():
         group.add_argument(name, **OPTIONS[name])
+
+
+def console() -> Console:
+    """Return what prints tables: as wide as the terminal, or 100 columns where there is none."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100)
 
 
 def request(arguments: argparse.Namespace, study: str | None = None) -> Request:

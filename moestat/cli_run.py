@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from moestat.api import write_report
+from moestat.cli_options import console
 from moestat.cli_options import request as request_of
 from moestat.errors import InputError, UserError
 from moestat.sentences import listed
@@ -242,7 +243,5 @@ def _tell_record(request: Request) -> None:
 
 
 def _print_report(report: Report, *, verbose: bool) -> None:
-    from rich.console import Console
-
     for part in (report.rates_table(), report.claims_table(), report.summary) if verbose else (report.answer(),):
-        Console().print(part)
+        console().print(part)
