@@ -44,6 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(words: list[str]) -> int:
+    if words[:1] == ["help"]:  # as people type it
+        words = [*words[1:2], "--help"]
+    elif words[:1] == ["list"]:
+        words = ["--list", *(["--paper"] if words[1:] and not words[1].startswith("-") else []), *words[1:]]
     near = difflib.get_close_matches(words[0], cli_options.VERBS, n=1, cutoff=0.75) if words else []
     if near and near[0] != words[0] and not words[0].startswith("-"):
         from moestat.study import load

@@ -46,6 +46,9 @@ def test_every_setting_and_variable_of_every_experiment_is_explained():
 
 def test_the_settings_and_variables_of_an_experiment_are_listed(monkeypatch):
     code, out, _ = inside("settings", "regression")
+    assert code == 0 and 'regime          default "dense"' in out and "quotient" in out
+    assert len(out.splitlines()) <= 40 and max(map(len, out.splitlines())) <= 100
+    code, out, _ = inside("settings", "regression", "-v")
     words = " ".join(out.split())
     assert code == 0 and 'regime text, default "dense"; allowed: "dense", "sparse"' in words
     assert "L3 Voronoi loss L3, equation (12)" in words
