@@ -75,7 +75,7 @@ def claims(arguments: argparse.Namespace) -> None:
     if arguments.write:
         rows = ledger.primary(_rows(arguments.out, studies))
         forms = {".html": lambda: ledger.page(rows), ".csv": lambda: csv_text.dump(ledger.frame(rows))}
-        return _write(arguments.write, forms, f"{len(rows)} primary claims")
+        return _write(arguments.write, forms, ledger.title(rows).partition("; ")[0])
     if word or arguments.all:
         show(arguments.out, studies, word, whole=arguments.all)
         return print(f"One claim: {called()} claim ID; as a page: {called()} --claims --write FILE.html")
@@ -215,7 +215,8 @@ def settings(arguments: argparse.Namespace) -> None:
         _table(found.items())
         return print(variables.common())
     rest = f"{len(texts) - len(shown)} more settings, " * (len(texts) > len(shown))
-    print(textwrap.shorten(f"Its variables: {', '.join(found)}", 4 * WIDTH, placeholder=" ..."))
+    known = textwrap.shorten(f"Its variables: {', '.join(found)}", 4 * WIDTH, placeholder=" ...")
+    print(textwrap.fill(known, WIDTH, subsequent_indent="  "))
     return print(f"{rest}what is allowed, and what each variable is: {called()} settings {arguments.experiment} -v")
 
 
