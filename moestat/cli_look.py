@@ -15,7 +15,7 @@ from moestat.cli_options import WIDTH, called, console
 from moestat.errors import InputError, UserError
 from moestat.runner.request import Request
 
-ROWS, SETTINGS = 20, 24
+ROWS, SETTINGS = 12, 24
 """Rows of a ledger, and settings, of which a short answer tells."""
 
 if TYPE_CHECKING:
@@ -93,9 +93,10 @@ def show(out: Path, studies: Mapping[str, Study], word: str = "", *, whole: bool
 
     rows = _rows(out, studies)
     rows = rows if word else ledger.primary(rows)
-    console().print(ledger.rich(rows, None if whole else ROWS))
-    if not whole and len(rows) > ROWS:
-        print(f"... and {len(rows) - ROWS} more: {called()} --claims{f' {shlex.quote(word)}' if word else ''} --all")
+    shown = rows if whole or len(rows) <= ROWS else (ledger.primary(rows) or rows)[:ROWS]
+    console().print(ledger.rich(shown, ledger.title(rows)))
+    if len(shown) < len(rows):
+        print(f"... and {len(rows) - len(shown)} more: {called()} --claims{f' {shlex.quote(word)}' * bool(word)} --all")
     if word and (said := lookup.papers(word, studies)):
         print(said)
 
@@ -217,7 +218,7 @@ def settings(arguments: argparse.Namespace) -> None:
     rest = f"{len(texts) - len(shown)} more settings, " * (len(texts) > len(shown))
     known = textwrap.shorten(f"Its variables: {', '.join(found)}", 4 * WIDTH, placeholder=" ...")
     print(textwrap.fill(known, WIDTH, subsequent_indent="  "))
-    return print(f"{rest}what is allowed, and what each variable is: {called()} settings {arguments.experiment} -v")
+    return print(f"{rest}types, variables in words: {called()} settings {arguments.experiment} -v")
 
 
 def export(arguments: argparse.Namespace) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from typing import Any
 
+from moestat.cli_options import WIDTH
 from moestat.errors import InputError
 
 TEX, PLOT = (".tex",), (".pdf", ".png", ".svg")
@@ -28,9 +30,10 @@ def rates(arguments: argparse.Namespace) -> None:
     )
     rule: dict[str, Any] = {"at_most": arguments.at_most, "at_least": arguments.at_least}
     rule |= {"within": arguments.within and tuple(arguments.within), "bent": arguments.bent}
-    judged: list[Any] = []
+    judged: list[str] = []
     if any(rule[name] is not None for name in ("at_most", "at_least", "within")):
-        judged = [found.judge(arm, **rule) for arm in arguments.arm or found.fits]
+        told = [str(found.judge(arm, **rule)) for arm in arguments.arm or found.fits]
+        judged = [textwrap.fill(text, WIDTH, subsequent_indent="  ") for text in told]
     elif arguments.arm:
         raise InputError("--arm names whose slope is judged; give a rule: --at-most, --at-least or --within")
     print(found, *judged, sep="\n")

@@ -47,6 +47,8 @@ MARKS = {
     "start": "Dotted lines are the loss at the start",
 }
 """What is said of a line or a number by a mark; why, is told in the table of rates."""
+TALL = 32
+"""Characters beside a panel."""
 PER_INCH, MOST = 17, 6
 """Characters of the legend's size on an inch; its entries, unless more lines have names: the caption tells the rest."""
 
@@ -139,7 +141,8 @@ def draw_panel(
     """Draw one panel with its title and the names of its axes."""
     room = int(20 * (inches - 0.5))
     fact = PANELS[figure.kind](axes, evidence, figure, panel, names, room)
-    title, lines = wrapped(letter + panel.title, int(0.7 * room)), 0
+    of_arm = label(evidence.ds, fact.arms[0]) if letter and len(fact.arms) == 1 else ""
+    title, lines = wrapped(letter + (panel.title or of_arm), int(0.7 * room)), 0
     if panel.note:
         at = point(evidence.ds, figure, panel) or {}
         told = wrapped(note(evidence, panel, fact.arms[0], at), int(0.95 * room))
@@ -149,7 +152,7 @@ def draw_panel(
     axes.set_title(title, loc="left", pad=6 + 9 * lines)
     axes.set_xlabel(mathtext(figure.xlabel or figure.x))
     if figure.kind != "heatmap":
-        axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
+        axes.set_ylabel(wrapped(panel.ylabel or panel.variable, TALL))
     return fact
 
 

@@ -287,12 +287,11 @@ def title(records: Sequence[dict[str, Any]]) -> str:
     return "; ".join(filter(None, [f"{len(mine)} primary claims: {told}", chance.told(mine), rest]))
 
 
-def rich(kept: Sequence[dict[str, Any]], most: int | None = None) -> Shown:
-    """Return the ledger, or its first rows, for the terminal: one group per paper and study, the run in its heading.
+def rich(kept: Sequence[dict[str, Any]], head: str) -> Shown:
+    """Return rows of the ledger for the terminal: a group per paper and study, the run in its heading.
 
     Below it stands why runs that are there do not count, each reason once, with the claims that it holds for.
     """
-    head, kept = title(kept), kept[:most]
     groups = []
     claims: dict[str, list[str]] = {}
     reasons: dict[tuple[str, str], list[str]] = {}

@@ -34,6 +34,7 @@ APART, BESIDE = 0.5, 0.3
 ROOM, CELLS = 48, 64
 """Characters that fit side by side below a panel, else names are slanted; cells that carry their numbers, at most."""
 SMALL: dict[str, Any] = {"fontsize": 7, "color": style.REFERENCE}
+SLANTED: dict[str, Any] = {"fontsize": 7, "rotation": 25, "ha": "right", "rotation_mode": "anchor"}
 GUIDE: dict[str, Any] = {"color": style.REFERENCE, "linestyle": ":", "linewidth": 1.0, "zorder": 1.5}
 
 
@@ -311,8 +312,7 @@ def scales(axes: Axes, figure: Figure, array: xr.DataArray) -> None:
     places = array[figure.x].values if figure.x in array.coords else np.zeros(0)
     if places.dtype.kind in "OUb" or len(places) == 1:
         names = [mathtext(number(place) if places.dtype.kind in "iuf" else place) for place in places.tolist()]
-        crowded: dict[str, Any] = {"fontsize": 7, "rotation": 25, "ha": "right", "rotation_mode": "anchor"}
-        axes.set_xticks(np.arange(len(places)), names, **(crowded if len("  ".join(names)) > ROOM else {}))
+        axes.set_xticks(np.arange(len(places)), names, **(SLANTED if len("  ".join(names)) > ROOM else {}))
         axes.set_xlim(-0.4, len(places) - 0.6)
     elif figure.logx:
         axes.set_xscale("log")
@@ -349,10 +349,13 @@ def heatmap(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names:
         for (row, column), text in texts.items():
             dark = float(np.dot(colours(scale(mean[row, column]))[:3], [0.3, 0.59, 0.11])) < 0.5
             axes.text(column, row, text, ha="center", va="center", size=7, color=style.PAGE if dark else style.INK)
-    for axis, name in ((axes.xaxis, figure.x), (axes.yaxis, figure.y)):
+    for axis, name in ((axes.yaxis, figure.y), (axes.xaxis, figure.x)):
         labels = array[name].values if name in array.coords else np.arange(array.sizes[name])
         places = np.arange(0, len(labels), -(-len(labels) // 10))
-        axis.set_ticks(places, [mathtext(number(v)) for v in labels[places].tolist()])
+        called = [mathtext(number(v)) for v in labels[places].tolist()]
+        crowded = axis is axes.xaxis and len("  ".join(called)) > room
+        axis.set_ticks(places, called, **(SLANTED if crowded else {}))
+        room -= max(map(len, called), default=0)
     axes.tick_params(length=0)
     axes.set_ylabel(mathtext(options.get("ylabel", figure.y)))
     facts.bar = image, panel.ylabel or panel.variable

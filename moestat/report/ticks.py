@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,10 @@ from moestat.rounding import number
 
 PER_INCH, DECADES = 17, 6
 """Characters of a tick's size on an inch; labelled powers of ten on an axis, at most."""
-DIGITS: tuple[tuple[Sequence[int], int], ...] = (((1,), 2), ((1, 2, 5), 3), (range(1, 10), 2))
-"""Digits of ticks, and how many ticks they must give."""
 
 
 class Places(Locator):
-    """Powers of ten if there are two, else 1, 2 and 5 times these, else every digit, else any numbers."""
+    """Powers of ten if there are two, else 1, 2 and 5 times these if that makes three, else any round numbers."""
 
     def __call__(self) -> Any:
         """Return the ticks of the axis as it is now."""
@@ -32,12 +29,13 @@ class Places(Locator):
         """
         low, high = sorted((max(vmin, 1e-300), max(vmax, 1e-300)))
         powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-        for digits, least in DIGITS:
+        for digits in ((1,), (1, 2, 5)):
             ticks = np.array([digit * 10.0**power for power in powers for digit in digits])
             inside = ticks[(ticks >= low * (1 - 1e-9)) & (ticks <= high * (1 + 1e-9))]
-            if len(inside) >= least:
+            if len(inside) > len(digits) // 2 + 1:
                 return inside[:: -(-len(inside) // DECADES)]
-        return MaxNLocator(4).tick_values(low, high)
+        ticks = np.asarray(MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high))
+        return ticks[(ticks >= low) & (ticks <= high)]
 
 
 class Labels(Formatter):

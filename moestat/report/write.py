@@ -328,7 +328,7 @@ def filled(study: Study, ds: xr.Dataset) -> Study:
         x, hue = axes[0], axes[1] if len(axes) == 2 else "arm"
         wide = ds[x].dtype.kind in "fiu" and 0 < 10 * float(ds[x].min()) <= float(ds[x].max())
         names = summaries[:MOST_PANELS]
-        panels = [{"variable": name, "ylabel": str(ds[name].attrs.get("long_name", name))} for name in names]
+        panels = [{"variable": name, "title": str(ds[name].attrs.get("long_name", name))} for name in names]
         made = {"kind": "lines", "x": x, "hue": hue, "logx": wide, "logy": False, "panels": panels}
         caption = "Means over replicates with their 95 % intervals."
         changes["figures"] = [Figure.model_validate(made | {"caption": caption})]

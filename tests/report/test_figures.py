@@ -88,7 +88,7 @@ def test_figures_of_one_run_share_colours_legends_stay_short_and_each_reference_
     [
         ([100, 1000, 100_000], ["$10^{2}$", "$10^{3}$", "$10^{4}$", "$10^{5}$"]),
         ([300, 4000], ["500", "1000", "2000"]),
-        ([30, 42], ["30", "40"]),
+        ([30, 52], ["30", "40", "50"]),
         ([2e-6, 4e-6], [f"${digit} \\times 10^{{\N{MINUS SIGN}6}}$" for digit in (2, 3, 4)]),
     ],
 )
