@@ -217,7 +217,7 @@ def drawn(rows: Sequence[tuple[str, States, tuple[float, ...]]]) -> Canvas:
                     if key[:-1] == place:
                         j = steps.index(key[-1])
                         table[i, j] = state
-                        value = f"{scale * mean:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
+                        value = f"{scale * mean:+.{digits}f}".replace("-", "\N{MINUS SIGN}").replace("0.", ".")
                         ink = style.PAGE if state else style.INK
                         axes.text(j, i, value, ha="center", va="center", fontsize=7, color=ink)
             axes.imshow(table, cmap=ListedColormap(SHADES), vmin=-1, vmax=1, aspect="auto")
