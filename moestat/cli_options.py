@@ -25,7 +25,7 @@ examples:
   moestat regression_rate --preset paper     a study at the size of the paper
   moestat check "SA Fig. 1"                  does a figure stand? an answer in ten lines
   moestat rates errors.csv --theory -0.5     slopes of errors of one's own
-exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input, 3 stale, 130 interrupted
+exit codes: 0 done, 1 stopped (disk, lock, missing), 2 wrong input, 3 stale, 130 interrupted
 """
 WIDTH = 100
 """Columns of what has no terminal."""
@@ -239,7 +239,7 @@ class Overview(Parser):
     def format_help(self) -> str:
         """Return the verbs, the options that most users need, and examples."""
         rows = [f"  {verb:16} {about}" for verb, (about, _) in VERBS.items()]
-        lines = [f"usage: {self.usage}", ABOUT, f"\nverbs ({self.prog} VERB --help has every option):", *rows]
+        lines = [f"usage: {self.usage}", ABOUT, f"verbs ({self.prog} VERB --help has every option):", *rows]
         for title, names in SHOWN.items():
             lines.append(f"\n{title}:")
             for name in names.split():

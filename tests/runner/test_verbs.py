@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from machine import inside, results, said, write_study
+from machine import inside, outside, results, said, write_study
 
 import moestat
 from moestat.errors import InputError
@@ -58,6 +58,16 @@ def test_the_settings_and_variables_of_an_experiment_are_listed(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parent)
     own = " ".join(inside("settings", "toy")[1].split())
     assert "kind" in own, "an experiment of one's own"
+
+
+@pytest.mark.parametrize(
+    "words", [["help"], ["list", "SA"], ["settings"], ["--claims", "SA"], ["--paper", "SA"], ["claim", "moe-routing"]]
+)
+def test_a_short_answer_is_one_screen(words):
+    done = outside(*words)
+    lines = done[1].splitlines()
+    assert done[0] == 0 and 5 < len(lines) <= 40, done[2]
+    assert max(len(line) for line in lines if "python -m" not in line) <= 100, "but a command is not broken"
 
 
 def test_runs_are_merged_by_what_they_are(tmp_path):
