@@ -14,7 +14,7 @@ from machine import inside, outside, results, said, write_study
 
 import moestat
 from moestat.errors import InputError
-from moestat.report import variables
+from moestat.report import variables, write
 from moestat.runner import experiments
 from moestat.study import load
 
@@ -68,6 +68,13 @@ def test_a_short_answer_is_one_screen(words):
     lines = done[1].splitlines()
     assert done[0] == 0 and 5 < len(lines) <= 40, done[2]
     assert max(len(line) for line in lines if "python -m" not in line) <= 100, "but a command is not broken"
+
+
+def test_a_figure_that_cannot_be_drawn_fails_the_command_and_the_rest_of_the_report_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(write, "_draw", lambda *given: write.Drawn("figure", problem="there is no ink"))
+    code, out, err = inside(write_study(tmp_path), "--out", tmp_path, "--jobs", 1, "--quiet")
+    assert code == 1 and "figures could not be drawn" in err and "there is no ink" in out
+    assert (tmp_path / "study" / "quick" / "report.html").is_file()
 
 
 def test_runs_are_merged_by_what_they_are(tmp_path):
