@@ -283,7 +283,7 @@ def _write(paths: Sequence[Path], forms: Mapping[str, Callable[[], str]], said: 
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write(path, forms[path.suffix]().encode())
-        print(f"{said}; written to {path}")
+        print(textwrap.fill(f"{said}; written to", WIDTH), path)
 
 
 def _table(rows: Iterable[tuple[str, str]], columns: int | None = None) -> None:

@@ -262,7 +262,11 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if words and words[0] in ("-h", "--help", "--version"):
         return parser().parse_args(words)
     verb, words = (words[0], words[1:]) if words and words[0] in VERBS else ("run", words)
-    made = Parser(prog=called() + f" {verb}" * (verb != "run"), description=ABOUT if verb == "run" else VERBS[verb][0])
+    prog, usage = (
+        called() + f" {verb}" * (verb != "run"),
+        f"{called()} [run] STUDY [options]" if verb == "run" else None,
+    )
+    made = Parser(prog=prog, usage=usage, description=ABOUT if verb == "run" else VERBS[verb][0])
     _add(made, verb)
     return made.parse_args(words, argparse.Namespace(verb=verb))
 
