@@ -139,6 +139,16 @@ class CompiledProblem(Problem):
             compiled.assemble(plan.sums / n, plan.place, plan.root, hessian[k])
         return loss, gradient, hessian
 
+    def spread(self, theta: Array, tau: float, variance: float) -> Array:
+        """Return the mean over the samples of (variance + r^2) grad f grad f', (M, p, p), at theta (M, N, P)."""
+        plan, (size, atoms, width) = self.plan, theta.shape
+        matrices, share = np.empty((size, atoms * width, atoms * width)), size // self.batch
+        for k in range(size):
+            plan.sums[:] = 0.0
+            self._sum(k // share, theta[k], tau, 0.0, 2, variance)
+            compiled.assemble(plan.sums / self.n, plan.place, plan.root, matrices[k])
+        return matrices
+
     def gradient(self, theta: Array) -> Array:
         """Return the gradient (M, N, P) at theta (M, N, P), without a smoothed kink."""
         gradient, share = np.empty(theta.shape), len(theta) // self.batch
@@ -153,10 +163,11 @@ class CompiledProblem(Problem):
         gradient[:, :q] = plan.score_sums[plan.gate_places] * plan.gate_root / self.n
         gradient[:, q:] = plan.score_sums[plan.eta_places] / self.n
 
-    def _sum(self, data: int, theta: np.ndarray, tau: float, k: float, order: int) -> float:
+    def _sum(self, data: int, theta: np.ndarray, tau: float, k: float, order: int, variance: float = -1.0) -> float:
         """Return half the sum of squares of a member on a data set.
 
-        From order 1 on the plan's sums hold its gradient, and with order 2 its moments are added to them.
+        From order 1 on the plan's sums hold its gradient, and with order 2 its moments are added to them, weighted as
+        in :meth:`spread` if there is a variance.
         """
         plan, model = self.plan, self.model
         plan.score_sums[:] = 0.0
@@ -195,7 +206,7 @@ class CompiledProblem(Problem):
                     continue
                 parts = (plan.single_xs, plan.parts, plan.weights)
                 moments = (plan.features, plan.stored, plan.moment_counts, plan.spare, plan.sums, plan.offsets)
-                compiled.add_derivatives(plan.kind, k, *start, *scores, *parts, *moments)
+                compiled.add_derivatives(plan.kind, k, variance, *start, *scores, *parts, *moments)
         return half
 
 
