@@ -18,7 +18,7 @@ from least_squares import make_problem
 from scipy.linalg import blas
 
 from moestat.fit.moments import Problem, layout
-from moestat.fit.newton import _problem
+from moestat.fit.newton import problem_of
 from moestat.models.regression import Model
 
 SIZES = (("softmax", 8, 1000), ("softmax", 8, 10_000), ("softmax", 8, 100_000), ("sigmoid", 8, 100_000))

@@ -18,7 +18,7 @@ from moestat import streams
 from moestat.arrays import Array, Device, backend, to_numpy
 from moestat.experiment import Cell
 from moestat.fit.global_search import Budget, Search, global_search
-from moestat.fit.gradient import perturb, sgd
+from moestat.fit.gradient import on_all_samples, perturb, sgd
 from moestat.fit.newton import Fit, least_squares
 from moestat.models import truths
 from moestat.models.regression import Model
@@ -307,7 +307,10 @@ def _of_least_squares(fit: Fit) -> dict[str, np.ndarray]:
 
 def _of_sgd(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, settings: Settings) -> dict[str, np.ndarray]:
     """SGD has no stopping criterion: it is done when its epochs are, unless it left the real numbers."""
-    loss, gradient = model.gradient(theta, x, y)
+    if settings.batch_size in (0, settings.n):  # by the code that made the steps
+        loss, gradient = (part[:, 0] for part in on_all_samples(model, theta.shape[1], x, y)(theta[:, None]))
+    else:
+        loss, gradient = model.gradient(theta, x, y)
     finite = np.isfinite(loss) & np.isfinite(theta).all(axis=(-2, -1))
     sentence = f"SGD ran its {settings.epochs} epochs; it has no criterion of convergence."
     return {
