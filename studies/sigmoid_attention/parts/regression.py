@@ -6,6 +6,7 @@ measure is from its target: the truth, or the list of pseudo-truths when the fit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
@@ -20,6 +21,7 @@ from moestat.experiment import Cell
 from moestat.fit.global_search import Budget, Search, global_search
 from moestat.fit.gradient import on_all_samples, perturb, sgd
 from moestat.fit.newton import Fit, least_squares
+from moestat.fit.rates import Fits
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.sentences import counted
@@ -51,6 +53,15 @@ def prerequisites(cell: Cell) -> list[dict]:
 def prepare(prerequisite: dict, *, device: Device) -> None:
     """Compute a list of pseudo-truths and leave it in the cache."""
     compute_pseudo_truths(prerequisite, device=device)
+
+
+def fits(cell: Cell, replicates: Sequence[int]) -> list[Fits]:
+    """Return the least-squares fits that a block makes at once, those of each truth; none of other estimators."""
+    s = Settings(**cell.settings)
+    if s.estimator == "sgd" or s.search == "global":
+        return []
+    of_truth = Counter(r % s.truths for r in replicates)
+    return [Fits(count * s.starts, s.n, s.n_fitted * s.problem.fitted.atom_size) for count in of_truth.values()]
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.Dataset:
