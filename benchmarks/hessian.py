@@ -36,7 +36,7 @@ def row(gate: str, d: int, n: int) -> dict[str, Any]:
     given = make_problem(gate, "relu", n, 0, d)
     model, theta, x, y = given.model, given.start[None], given.x[None], given.y[None]
     atoms, flat = theta.shape[1], given.start.reshape(-1)
-    problems = [make(model, atoms, x, y, "mixed") for make in (_problem, Problem)]
+    problems = [make(model, atoms, x, y, "mixed") for make in (problem_of, Problem)]
     square = np.random.default_rng(0).random((1024, 1024), dtype=np.float32)
     sides = {
         "ours": lambda: problems[0].hessian(theta, 0.01, 1.0),

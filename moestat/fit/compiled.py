@@ -108,9 +108,9 @@ def add_slopes(
 
 @compiled
 def add_derivatives(
-    kind: int, k: float, variance: float, rows: int, padded: int, room: Any, lines: Any, products: Any, score_features: Any,
-    score_counts: Any, left: Any, right: Any, score_sums: Any, score_offsets: Any, xs: Any, parts: Any, weights: Any,
-    features: Any, stored: int, counts: Any, spare: Any, sums: Any, offsets: Any,
+    kind: int, k: float, variance: float, rows: int, padded: int, room: Any, lines: Any, products: Any,
+    score_features: Any, score_counts: Any, left: Any, right: Any, score_sums: Any, score_offsets: Any, xs: Any,
+    parts: Any, weights: Any, features: Any, stored: int, counts: Any, spare: Any, sums: Any, offsets: Any,
 ) -> None:  # fmt: skip
     """Add the products that make the gradient and the moments that make the Hessian.
 

@@ -1,8 +1,8 @@
 """Whether a GPU would fit faster than the processors, by recorded rates.
 
-Source: ``benchmarks/results/gpu_fits.csv``, the row in which a GPU gains least (sigmoid gate, linear experts, a data set
-for each of 1024 fits): an NVIDIA H200 beside one core of its machine. A round of a small batch takes ``ROUND`` seconds
-whatever its size, and work is counted as n p^2: sample size, and the square of the number of parameters.
+Source: ``benchmarks/results/gpu_fits.csv``, the row in which a GPU gains least (sigmoid gate, linear experts, a data
+set for each of 1024 fits): an NVIDIA H200 beside one core of its machine. A round of a small batch takes ``ROUND``
+seconds whatever its size, and work is counted as n p^2: sample size, and the square of the number of parameters.
 """
 
 from __future__ import annotations
