@@ -101,7 +101,7 @@ class Target:
         return fisher | {f"pseudo_{name}": number for name, number in self.certificate.items()}
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)  # arms of both gates and experts with ten truths: to read them again takes as long as to score
 def target_of(problem: Problem, study_seed: int, *, device: Device = "cpu") -> Target:
     """Return the target of a problem; pseudo-truths and the Fisher line come from the cache where they can."""
     truth = problem.true_parameters(study_seed)
