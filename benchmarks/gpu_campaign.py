@@ -370,7 +370,8 @@ def report(rows: dict[str, Row]) -> str:
 
 def write_tables(rows: dict[str, Row], folder: Path) -> None:
     """Write the files that the tables of ``README.md`` are made of."""
-    fits = [["gate, experts", "n", "fits", "data", "one core", "GPU", "ratio", "steps a fit", "of the float64 peak"]]
+    head = ["gate, experts", "n", "_fits", "data", "one core", "GPU", "GPU over core", "steps a fit"]
+    fits = [[*head, "_of the float64 peak"]]
     searches = [["gate, experts", "n", "data sets", "evaluations a search", "settled", "same minimum", "s a data set"]]
     for name, row in rows.items():
         what, *words = name.split()

@@ -261,7 +261,7 @@ def main() -> None:
         count, seconds, best, _ = found["this package"]
         for name, (its, own, loss, ended) in found.items():
             row = rows.setdefault(name, {f"{arguments.gate} gate": name})
-            row |= {f"{word}: ms per iteration": 1e3 * own / its, f"{word}: ratio": own / its / seconds * count}
+            row |= {f"{word}: ms per iteration": 1e3 * own / its, f"_{word}: ratio": own / its / seconds * count}
             row |= {f"{word}: iterations": its if ended else f"over {its}"}
             row |= {f"{word}: CPU s of a fit": own, f"{word}: ratio of fits": own / seconds} if ended else {}
             row |= {f"_{word}: loss - ours": loss - best}

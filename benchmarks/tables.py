@@ -43,8 +43,8 @@ def table(names: list[str]) -> str:
     loads = sorted({int(fact["load"]) for fact in facts})
     processors = ", ".join(sorted({fact["processor"] for fact in facts}))
     rows.append([f"*{processors}, load {' to '.join(map(str, dict.fromkeys((loads[0], loads[-1]))))}*"])
-    padded = [line + [""] * (len(head) - len(line)) for line in (head, ["---"] * len(head), *rows)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in padded)
+    first, *others = (f"| {' | '.join(line)} |\n" for line in (head, *rows))
+    return "".join([first, "|---" * len(head) + "|\n", *others])
 
 
 def filled(page: str) -> str:

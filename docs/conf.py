@@ -108,11 +108,11 @@ ALONE = (
     "tutorial",
     "mathematics",
     "architecture",
-    "reliability",
     "benchmarks",
     "contributing",
     "settings",
     "commands",
+    "papers/*",
 )
 html_sidebars = {name: [] for name in ALONE}
 html_show_sourcelink = False

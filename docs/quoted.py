@@ -10,12 +10,14 @@ count or a verdict:
     2.2 points [0.3, 4.1]<!-- = expert_count/paper few-mlp-4 -->, *supported*<!-- = expert_count/paper few-mlp-4 -->
     falls by 0.52 ± 0.03<!-- = softmax_gaussian/medium published-three * -1 -->
     16 of 20<!-- = mot_specialisation count covered arm=m8 -->
+    *holds in part*<!-- = check SA Figure 1 -->
 
 It names a study, its preset (``quick`` if none is named), and a claim by its id, or else what is to be computed: the
 ``mean`` of a variable, or the ``count`` of the replicates in which it is not zero, at ``KEY=VALUE``. ``%`` and "points"
 are hundredths; ``* FACTOR`` stands for any other change. A claim's id behind words in italics means its verdict, with
-the scale of the run; counts ("in 50 of 50") may be left out. A page with the line ``<!-- every interval is marked -->``
-may hold no interval without a mark, unless a remark behind it says where it is from, ``<!-- of no record: ... -->``.
+the scale of the run; counts ("in 50 of 50") may be left out. With ``check`` the words in italics mean how an item of a
+paper stands, as ``moestat check`` says it. A page with the line ``<!-- every interval is marked -->`` may hold no
+interval without a mark, unless a remark behind it says where it is from, ``<!-- of no record: ... -->``.
 """
 
 from __future__ import annotations
@@ -35,8 +37,9 @@ from scipy import stats
 
 from moestat.claims.wording import wording
 from moestat.rates.verdict import Word
-from moestat.report import csv_text
+from moestat.report import csv_text, items, ledger
 from moestat.runner import records, results
+from moestat.study import contents, load, lookup
 from moestat.study.spec import Scale
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,8 +74,20 @@ _table = cache(csv_text.load)
 _results = cache(results.read)
 
 
+@cache
+def _stand(out: Path) -> dict[str, str]:
+    """Return how every item of every paper stands, by the key of the paper and the name of the item."""
+    rows = ledger.rows(out, lookup.readable(load.known_studies()))
+    parts = {one.key: items.parts(one, [row for row in rows if row["paper"] == one.name]) for one in contents.every()}
+    return {f"{key} {part.item.name}": part.stands for key, found in parts.items() for part in found}
+
+
 def look_up(out: Path, study: str, preset: str, words: str) -> Found:
     """Return what the record of a study says to the words of a mark; a LookupError says that it says nothing."""
+    if study == "check":
+        if words not in _stand(out):
+            raise LookupError(f"no item is named {words!r}")
+        return Found(math.nan, verdicts=(_stand(out)[words],))
     folder = records.path(out, study, preset)
     if not records.is_record(folder):
         raise LookupError(f"there is no record of {study}, preset {preset}")
@@ -86,9 +101,9 @@ def look_up(out: Path, study: str, preset: str, words: str) -> Found:
         return Found(*(float(row[name] or "nan") for name in ("estimate", "ci_low", "ci_high")), verdicts=verdicts)
     if first not in ("mean", "count"):
         raise LookupError(f"{words!r} is neither the id of a claim nor mean or count with a variable")
-    dataset = _results(folder / results.NAME)
+    dataset = _results(results.of(folder))
     if rest[0] not in dataset:
-        raise LookupError(f"{folder / results.NAME} has no variable {rest[0]!r}")
+        raise LookupError(f"{results.of(folder)} has no variable {rest[0]!r}")
     array = dataset[rest[0]]
     for key, text in (place.split("=", 1) for place in rest[1:]):
         labels = [str(label) for label in array[key].values.tolist()] if key in array.dims else []

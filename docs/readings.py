@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+import moestat
 from moestat import rates
 from moestat.rounding import estimate
 
 ROOT = Path(__file__).resolve().parents[1]
-RECORD = ROOT / "outputs" / "records" / "figure_readings" / "paper" / "results.nc"
+RECORD = ROOT / "outputs" / "records" / "figure_readings" / "paper"
 PRINTED = {
     "softmax-relu": (1.003, -0.24),
     "sigmoid-relu": (1.011, -0.51),
@@ -59,7 +60,6 @@ def told(sizes: np.ndarray, errors: np.ndarray) -> dict[str, Any]:
 
 def page() -> str:
     """Return the picture as a piece of HTML."""
-    with xr.open_dataset(RECORD, engine="h5netcdf", decode_times=False) as ds:
-        known = json.dumps(data(ds.load()), separators=(",", ":"))
+    known = json.dumps(data(moestat.load(RECORD)), separators=(",", ":"))
     template = (ROOT / "docs" / "_templates" / "readings.html").read_text(encoding="utf-8")
     return template.replace("DATA", known).replace("STARTS", json.dumps(STARTS))

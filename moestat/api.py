@@ -127,14 +127,14 @@ def load(study: str | Path | builder.Study, preset: str = "quick", *, out: str |
 
     word = studies.named(study)
     path = Path(word).expanduser()
-    if path.suffix == ".nc":
+    if path.is_dir() and results.of(path).is_file():
+        path = results.of(path)
+    if path.suffix == ".nc" or path.name == results.PACKED:
         return labels.described(results.read(path))
-    if path.is_dir() and (path / results.NAME).is_file():
-        return labels.described(results.read(path / results.NAME))
     study_file = studies.read(word)
     request = Request(study=word, preset=preset, out=Path(out).expanduser())
     folder = records.results_folder(request.out, study_file.name, preset)
-    if not (folder / results.NAME).is_file():
+    if not results.of(folder).is_file():
         studies.need_preset(study_file, preset)
     return records.read(folder, study_file, request)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import stat
 import zipfile
 import zlib
@@ -38,14 +39,15 @@ def require(path: Path, largest: int | None = None) -> int:
 
 
 def read(path: Path, *, packed: bool = False, largest: int | None = None) -> bytes:
-    """Return the content of a file of at most ``largest`` bytes, with ``packed`` what its gzip unpacks to."""
+    """Return the content of a file of at most ``largest`` bytes, with ``packed`` what its gzip or xz unpacks to."""
     content, largest = bytearray(), LARGEST if largest is None else largest
     try:
         require(path, largest)
-        with gzip.open(path, "rb") if packed else path.open("rb") as stream:
+        opened = lzma.open if path.suffix == ".xz" else gzip.open
+        with opened(path, "rb") if packed else path.open("rb") as stream:
             while len(content) <= largest and (chunk := stream.read(1 << 20)):
                 content += chunk
-    except (EOFError, zlib.error) as error:
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
         raise DataFileError(f"{path}: the file is cut off or damaged ({error})") from None
     except OSError as error:  # gzip.BadGzipFile is one
         raise DataFileError(f"{path}: cannot be read ({error.strerror or error})") from None

@@ -217,7 +217,7 @@ def export(arguments: argparse.Namespace) -> None:
 
     table = tidy(load(arguments.study, arguments.preset, out=arguments.out), arguments.variable or None)
     given = Path(arguments.study).expanduser()
-    folder = given.parent if given.suffix == ".nc" else given
+    folder = given.parent if given.suffix in (".nc", ".xz") else given
     if not folder.is_dir():
         folder = arguments.out / studies.find(arguments.study).stem / arguments.preset
     said = f"{len(table)} rows (arm, axes, replicate, loss, value)"
@@ -229,10 +229,19 @@ def ship(arguments: argparse.Namespace) -> None:
     from moestat.report import shipping
 
     for study in arguments.studies:
-        for line in shipping.ship(study, arguments.preset, arguments.out, arguments.to, replace=arguments.replace):
+        where = arguments.out, arguments.to
+        for line in shipping.ship(study, arguments.preset, *where, replace=arguments.replace, whole=arguments.whole):
             print(line, flush=True)
     size = shipping.total(arguments.to)
     print(f"all records in {arguments.to / 'records'}: {size / 1e6:.1f} MB of {shipping.MOST / 1e6:g}")
+
+
+def fetch(arguments: argparse.Namespace) -> None:
+    """Put the whole results of records beside them."""
+    from moestat.runner import whole
+
+    for study in arguments.studies:
+        print(whole.fetch(study, arguments.preset, arguments.out, arguments.package), flush=True)
 
 
 def verify(arguments: argparse.Namespace) -> None:

@@ -150,6 +150,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--variable": {**_AGAIN, "metavar": "NAME", "help": "only this one; may be repeated"},
     "--certify": {**_YES, "help": "write date, commit and outcome into the record"},
     "--to": {**_FOLDER, "help": "outputs folder of the records"},
+    "--whole": {"type": _PATH, "metavar": "FOLDER", "help": "package to which the whole results are added"},
+    "--from": {
+        "dest": "package",
+        "required": True,
+        "metavar": "PACKAGE",
+        "help": "a folder, the address of one, or doi:DOI",
+    },
     "--replace": {**_YES, "help": "a record with other numbers may be replaced"},
     "errors": {"metavar": "FILE.csv", "type": _PATH, "help": "a row for each run, or a column for each replicate"},
     "--over": {"default": "n", "metavar": "COLUMN", "help": "of the sizes (default: n), or sizes: 100,1000,10000"},
@@ -199,7 +206,8 @@ VERBS = {
         "errors --over --theory --loss --replicate --window --arm --at-most --at-least --within --bent --half-width"
         " --tex --plot",
     ),
-    "ship": ("make the record of a complete run, for version control", "studies --preset --out --to --replace"),
+    "ship": ("make the record of a complete run, for version control", "studies --preset --out --to --replace --whole"),
+    "fetch": ("the whole results of a record, every bit, from a package", "studies --preset --out --from"),
 }
 """Each verb: what it does, and the options that it takes; those of ``run`` are in groups."""
 

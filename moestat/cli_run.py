@@ -182,7 +182,7 @@ def report(arguments: argparse.Namespace) -> None:
     if study_file.study.reads and not records.is_record(root):  # seconds, and so it never outlives what it reads
         return _collect(request)
     dataset = records.read(root, study_file, request)
-    folder, provenance = records.report_folder(root), results.provenance(dataset)
+    folder, provenance = records.report_folder(root, request.out), results.provenance(dataset)
     written = write_outputs(dataset, study_file.study, request.preset, folder, provenance=provenance)
     return _print_report(written, verbose=request.verbose)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 EXTRA_OF = {"torch": "neural", "sklearn": "neural", "cupy": "cuda13", "distributed": "cluster", "dask": "cluster"}
+EXTRA_OF |= {"pooch": "data"}
 """Library -> the extra that brings it."""
 
 

@@ -7,7 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 import readings
-import xarray as xr
+
+import moestat
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 CLICK = """<script>
@@ -40,8 +41,7 @@ def test_every_choice_shows_its_curve(tmp_path):
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()]
     shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     rows = [line.split("|") for line in re.search("<pre>(.*)</pre>", shown, re.DOTALL)[1].splitlines()]
-    with xr.open_dataset(readings.RECORD, engine="h5netcdf", decode_times=False) as ds:
-        known = readings.data(ds.load())
+    known = readings.data(moestat.load(readings.RECORD))
     count = sum(len(starts) for starts in known["curves"].values())
     assert len(rows) == count * len(known["radii"]) * len(known["powers"])
     for gate, expert, start, radius, power, points, said in rows:

@@ -95,5 +95,5 @@ def test_a_study_trains_a_router_of_ones_own(folder, monkeypatch):
 
 
 def test_the_expert_is_usable_on_plain_arrays(folder):
-    out = _python(folder, "swish_alone.py")
+    out = _python(folder, "mine_alone.py")
     assert out.startswith("weak\nThe stopping criterion was met.")

@@ -9,6 +9,7 @@ import pytest
 import quoted
 import xarray as xr
 
+from moestat import cli
 from moestat.runner import records
 from moestat.study import seal
 
@@ -25,7 +26,7 @@ def out(tmp_path_factory):
     claims += "one,-0.5231,-0.5512,-0.4949,reduced,not supported,not shown at reduced scale\n"
     claims += "share,0.9714,0.9591,0.9838,stand-in,supported,supported on a stand-in\n"
     claims += "all,1,1,1,reduced,refuted,refuted by 3 of 40 at reduced scale\n"
-    content = {"results.nc": records.packed(xr.Dataset({"hit": hit})), "claims.csv": claims.encode()}
+    content = {"results.nc.xz": records.packed(xr.Dataset({"hit": hit})), "claims.csv": claims.encode()}
     content |= {"rates.csv": b"arm\n", "rules.json.gz": seal.packed(b"{}"), "manifest.json": b"{}"}
     records.write(records.path(out, "toy", "quick"), content)
     return out
@@ -79,12 +80,20 @@ def test_another_number_is_found_and_can_be_put_right(text, right, out):
         ("0.1<!-- = toy mode hit -->", "is neither the id of a claim nor mean or count"),
         ("much<!-- = toy one -->", "there is no number"),
         ("0.1 [0, 1]<!-- = toy count hit -->", "the record has no such number"),
+        ("*holds*<!-- = check SA Theorem 99 -->", "no item is named 'SA Theorem 99'"),
         (f"{quoted.EVERY}\nis 0.5 [0.4, 0.6] of Unif[0, 1].", "the interval has no mark"),
     ],
 )
 def test_what_cannot_be_looked_up_is_said(text, problem, out):
     (quote,) = quoted.quotes(text, out)
     assert problem in quote.problem
+
+
+@pytest.mark.parametrize("item", ["SA Figure 1", "EC Lemma 14", "DS Theorem 2"])
+def test_an_item_stands_as_the_command_says(item, capsys):
+    (quote,) = quoted.quotes(f"*holds*<!-- = check {item} -->", ROOT / "outputs")
+    assert cli.main(["check", item]) == 0
+    assert quote.right.strip("*") == capsys.readouterr().out.splitlines()[0].split(": ")[1]
 
 
 @pytest.mark.parametrize("page", quoted.PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -3,7 +3,7 @@ A cosine gate
 =============
 
 The gate compares the direction of x with a direction of each atom, whose length changes nothing. Two atoms have two
-pairs of directions, (a, b) and (-b, -a), with the same difference and so the same weights: losses take one of them.
+pairs of directions, (a, b) and (-b, -a), with the same difference and so the same weights; ``standard`` takes one.
 """
 
 import numpy as np
@@ -33,5 +33,4 @@ print(table)
 table.plot("cosine_gate.png")
 
 # %%
-# Both intervals hold the slope -1/2: directions, biases and experts, and the function, are learned at the rate of the
-# theory.
+# Both intervals hold the theory's slope -1/2: for the atoms (directions, biases, experts) and for the function.

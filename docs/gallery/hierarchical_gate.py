@@ -37,5 +37,5 @@ print(table)
 table.plot("hierarchical_gate.png")
 
 # %%
-# The function is learned with the slope -0.52 [-0.62, -0.40]; ten replicates call the line bent, so that more sizes
-# are needed to trust it. The atoms are another matter: at these sizes their Voronoi loss hardly falls (slope -0.09).
+# The error of the function has the slope -0.52 [-0.62, -0.40]; the star marks a bent line, which needs more sizes to be
+# trusted. The Voronoi loss of the atoms, which is not drawn, hardly falls at these sizes (slope -0.09).

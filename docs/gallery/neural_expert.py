@@ -46,5 +46,5 @@ print(table)
 table.plot("neural_expert.png")
 
 # %%
-# The function is learned with the slope -0.49 [-0.64, -0.34], which holds -1/2. The atoms are another
-# matter: at these sizes their Voronoi loss has -0.21 [-0.38, -0.02].
+# The error of the function has the slope -0.49 [-0.64, -0.34]; the interval holds -1/2. The Voronoi loss of the atoms,
+# which is not drawn, has -0.21 [-0.38, -0.02] at these sizes.

@@ -37,5 +37,5 @@ print(table)
 table.plot("normalised_sigmoid.png")
 
 # %%
-# The function is learned with the slope -0.591 [-0.672, -0.510] at these sizes; of the atoms six replicates say
-# little, their interval is [-1.43, 0.38].
+# The error of the function has the slope -0.591 [-0.672, -0.510] at these sizes. Of the atoms six replicates say
+# little: their interval is [-1.43, 0.38].

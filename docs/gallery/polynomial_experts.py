@@ -34,5 +34,5 @@ print(table)
 table.plot("polynomial_experts.png")
 
 # %%
-# Both intervals hold the slope -1/2; the first line is called bent, so that more sizes are needed to trust it.
-# The atoms are another matter: at these sizes their Voronoi loss hardly falls (slope -0.09 for either power).
+# Both intervals hold the slope -1/2; the star marks the first line as bent, so that it needs more sizes to be trusted.
+# The Voronoi loss of the atoms, which is not drawn, hardly falls at these sizes (slope -0.09 for either power).

@@ -21,5 +21,13 @@ print(table)
 table.plot("printed_slope.png")
 
 # %%
-# The slope is -0.29, -0.50 or 0.00 by choice of the start, so that a printed slope of -0.24 is a property of the
-# start. The first line is bent, as one with a floor is.
+# The slope is -0.29, -0.50 or 0.00 by choice of the start, so that a printed slope of -0.24 is that of its start. The
+# first line is bent, as one with a floor is.
+#
+# What to ask of a printed slope:
+#
+# * the losses at the start, and the slope from another start;
+# * the gradient at the last iterate, not the number of epochs;
+# * an interval over replicates, and how many sizes and replicates are behind it;
+# * the Fisher line of the problem (:mod:`moestat.losses.fisher`), the error of least squares that is told the number of
+#   experts: a loss below it has had information about the truth from its start.

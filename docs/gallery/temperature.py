@@ -2,7 +2,7 @@
 A softmax gate at two temperatures
 ==================================
 
-A low temperature makes the gate choose. Arms get the same draws of x and noise, so that they can be compared.
+A low temperature makes the gate choose. Both gates get the same draws of x and noise, so that they can be compared.
 """
 
 import numpy as np

@@ -36,4 +36,4 @@ print(table)
 table.plot("top_k.png")
 
 # %%
-# All fits end at a stationary point of their piece, and the interval holds the slope -1/2 although the weights jump.
+# Every fit ends at a stationary point of the piece that it is on, and the interval holds the slope -1/2.

@@ -1,8 +1,9 @@
 """Make records: a complete run, made small enough for version control; see :mod:`moestat.runner.records`.
 
-Nothing is rounded. What is left out are bulky variables (fitted parameters, tables of every pair of an expert and a
-cluster) that no claim, table or figure shows: the run is judged and drawn without them, and comes out the same. If
-another study reads such a variable, what it makes of it is kept in its place, or the variable itself.
+Numbers are kept in 32 bits if every verdict comes out as it does with 64, to four digits. What is left out are bulky
+variables (fitted parameters, tables of every pair of an expert and a cluster) that no claim, table or figure shows: the
+run is judged and drawn without them, and comes out the same. If another study reads such a variable, what it makes of
+it is kept in its place, or the variable itself.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import lzma
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,12 @@ import numpy as np
 import xarray as xr
 
 from moestat.claims.evidence import Evidence
-from moestat.claims.verdicts import judge_sealed
+from moestat.claims.verdicts import Verdict, judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.experiment import Source
 from moestat.report import csv_text, ledger, tables, write
-from moestat.runner import experiments, manifest_file, needs, plan, records, results
+from moestat.runner import experiments, manifest_file, needs, plan, records, results, rounded
+from moestat.runner import whole as packages
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
 from moestat.study import load, seal
@@ -33,7 +36,7 @@ from moestat.study.spec import Study
 
 BULKY = 100_000
 """Bytes from which a variable is left out if nothing shows it."""
-MOST = 60_000_000
+MOST = 15_000_000
 """Bytes that all records may take together."""
 KEPT = ("study", "title", "preset", "experiment", "seed", "request", "versions", "code", "rules", "tally", "updated")
 """What the manifest of a record takes from that of the run; nothing of it names a folder of the machine."""
@@ -42,7 +45,9 @@ ORIGIN += ["numpy", "scipy", "numba", "torch"]
 LEFT_OUT = "left out of this record:"
 
 
-def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False) -> list[str]:
+def ship(
+    study: str, preset: str, out: Path, to: Path, *, replace: bool = False, whole: Path | None = None
+) -> list[str]:
     """Make the record of a study at a preset, or judge the one that is there again; return what is to be said.
 
     Parameters
@@ -52,6 +57,8 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     replace : bool
         Whether numbers of a record that is there may become others; without it that is refused, with a UserError, as
         is what makes no record of the preset as the study states it (incomplete, edited, of other settings).
+    whole : Path, optional
+        Folder of a package of whole results, to which the run's are added (:mod:`moestat.runner.whole`).
     """
     study_file = load.read(study)
     load.need_preset(study_file, preset)
@@ -61,6 +68,8 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     kept, about = manifest_file.read(root), results.provenance(dataset)
     _refuse_unfit(dataset, kept, root)
     small = _smaller(*_condensed(dataset, study_file, request, root), study_file.study, preset)
+    from_run = not records.is_record(root)
+    pack = records.netcdf(_without_places(dataset, out)) if from_run else b""
     left_out = [name for name in str(dataset.attrs.get("left_out", "")).split(", ") if name]
     left_out += [str(name) for name in dataset.variables if name not in small.variables]
     notes = [_portable(line, out) for line in about["notes"] if not line.startswith(LEFT_OUT)]
@@ -68,19 +77,26 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
         notes.append(f"{LEFT_OUT} {', '.join(left_out)}; no claim, table or figure shows them, and replay gives them")
     named = study_file.name if Path(study).is_absolute() else study
     plain = Request(study=named, preset=preset, replicates=kept.get("request", {}).get("replicates"))
-    small = small.assign({name: _portable_texts(small[name], out) for name in small.data_vars})
+    small = _without_places(small, out)
     told = {"command": plain.command(), "notes": "\n".join(notes), "left_out": ", ".join(left_out)}
     small = small.assign_attrs(told)
-    packed = records.packed(small)
-    _refuse_changed(small, packed)
-    evidence = Evidence(small, write.filled(study_file.study, small), preset)
     before = {row["claim"]: row for row in ledger.read_claims(root / "claims.csv") or []}
     sealed = seal.read(root)
-    verdicts, _ = judge_sealed(evidence, sealed, before)
+
+    def judged(dataset: xr.Dataset) -> tuple[Evidence, list[Verdict]]:
+        evidence = Evidence(dataset, write.filled(study_file.study, dataset), preset)
+        return evidence, judge_sealed(evidence, sealed, before)[0]
+
+    evidence, verdicts = judged(small)
+    if not rounded.names(small):
+        small = _rounded(small, study_file.study, lambda dataset: _told(judged(dataset)[1]))
+    packed = records.packed(small)
+    _refuse_changed(small, packed)
     rules = json.loads(seal.raw(root)) if sealed is not None else {}
     described = _manifest(kept, plain, packed) | {"problem": about["problem"], "notes": notes, "left_out": left_out}
+    described["whole_sha256"] = hashlib.sha256(pack).hexdigest() if from_run else kept.get("whole_sha256", "")
     content = {
-        results.NAME: packed,
+        results.PACKED: packed,
         "claims.csv": csv_text.dump(tables.claims(verdicts)).encode(),
         "rates.csv": csv_text.dump(tables.rates(evidence)).encode(),
         seal.PACKED: seal.packed(json.dumps(rules, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"),
@@ -89,10 +105,13 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     folder = records.path(to, study_file.name, preset)
     said = _compare(folder, small, replace)
     records.write(folder, content)
-    size, whole = sum(map(len, content.values())), total(to)
+    (folder / results.WHOLE).unlink(missing_ok=True)  # of the record before
+    if whole is not None and from_run:
+        said.append(f"{packages.put(whole, study_file.name, preset, pack)}: {len(pack) / 1e6:.2f} MB")
+    size, together = sum(map(len, content.values())), total(to)
     said.append(f"{folder}: {size / 1e6:.2f} MB" + (f", without {', '.join(left_out)}" if left_out else ""))
-    if whole > MOST:
-        raise UserError(f"the records in {to / records.FOLDER} take {whole / 1e6:.1f} MB; at most {MOST / 1e6:g}")
+    if together > MOST:
+        raise UserError(f"the records in {to / records.FOLDER} take {together / 1e6:.1f} MB; at most {MOST / 1e6:g}")
     return said
 
 
@@ -125,7 +144,7 @@ def _condensed(
         condense = experiments.condenser(reader)
         if condense is None:  # it may read any of them
             return dataset, []
-        source = Source(root / results.NAME, "", dataset, request.command())
+        source = Source(results.of(root), "", dataset, request.command())
         dataset = condense(source, plan.make(reader, preset).arms)
     return dataset, bulky
 
@@ -156,6 +175,28 @@ def _portable(text: str, out: Path) -> str:
     return text
 
 
+def _without_places(dataset: xr.Dataset, out: Path) -> xr.Dataset:
+    """Do so in the texts of a dataset."""
+    return dataset.assign({name: _portable_texts(dataset[name], out) for name in dataset.data_vars})
+
+
+def _rounded(dataset: xr.Dataset, study: Study, judge: Callable[[xr.Dataset], dict[str, str]]) -> xr.Dataset:
+    """Return the dataset in 32 bits, but for variables of claims of which another thing would be told."""
+    told, claims, kept = judge(dataset), {claim.id: claim for claim in study.claims}, set[str]()
+    while True:
+        short = rounded.rounded(dataset, kept)
+        again = judge(rounded.whole(short))
+        if not (others := [claims[name] for name in told if again[name] != told[name]]):
+            return short
+        wanted = {name for claim in others for name in (claim.variable, claim.versus_variable) if name} - kept
+        kept |= wanted or set(map(str, dataset.data_vars))
+
+
+def _told(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """Return by claim what is told of it: every digit in words, four of the numbers."""
+    return {v.claim: f"{v.verdict} {v.estimate:.4g} {v.ci_low:.4g} {v.ci_high:.4g} {v.why}" for v in verdicts}
+
+
 def _portable_texts(array: xr.DataArray, out: Path) -> xr.DataArray:
     """Do so in the texts of a variable: messages of failures, sources of a study that reads others."""
     if array.dtype.kind not in "OU":
@@ -166,7 +207,8 @@ def _portable_texts(array: xr.DataArray, out: Path) -> xr.DataArray:
 
 def _refuse_changed(dataset: xr.Dataset, content: bytes) -> None:
     """Read the bytes of a record back: every variable must be what it was, to the last bit."""
-    with xr.open_dataset(io.BytesIO(content), engine="h5netcdf", decode_times=False, decode_timedelta=False) as kept:
+    plain = io.BytesIO(lzma.decompress(content))
+    with xr.open_dataset(plain, engine="h5netcdf", decode_times=False, decode_timedelta=False) as kept:
         again = results.in_order(kept.load())
         for name in dataset.variables:
             if text := _difference(dataset[name], again[name]):
@@ -194,11 +236,12 @@ def _compare(folder: Path, new: xr.Dataset, replace: bool) -> list[str]:
     """Say what becomes of a record that is there; refuse to change its numbers unasked."""
     if not records.is_record(folder):
         return []
-    old = results.read(folder / results.NAME)
-    left_out = {name for dataset in (old, new) for name in str(dataset.attrs.get("left_out", "")).split(", ")}
-    other = sorted(set(map(str, set(old.variables) ^ set(new.variables))) - left_out)
-    both = [str(name) for name in new.variables if name in old.variables and not new[name].attrs.get("measurement")]
-    other += [name for name in both if _difference(old[name], new[name])]
+    old = results.read(folder / results.PACKED)
+    passed = {name for dataset in (old, new) for name in str(dataset.attrs.get("left_out", "")).split(", ")}
+    passed |= {rounded.CHECKSUM} | {str(name) for name, array in new.variables.items() if "measurement" in array.attrs}
+    other = sorted(set(map(str, set(old.variables) ^ set(new.variables))) - passed)
+    both = {str(name) for name in new.variables if name in old.variables} - passed
+    other += [name for name in sorted(both) if _difference(old[name], rounded.whole(new)[name])]
     if not other:
         return [f"{folder}: the same numbers as before, judged again"]
     if not replace:

@@ -7,9 +7,11 @@ it: one group of numbers and texts, in the file itself, packed by deflate or not
 
 from __future__ import annotations
 
+import io
 import math
 import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -35,15 +37,19 @@ class _RefusedError(Exception):
     """What a file holds that results do not; the message does not know the file."""
 
 
-def check(path: Path) -> None:
+def check(path: Path, content: io.BytesIO | None = None) -> None:
     """Refuse a file that is no file of results: nothing outside of it is read, and no variable is.
+
+    ``content`` is what the file unpacks to, if it was packed.
 
     Raises DataFileError if it is no regular file or too large, reaches out of itself, or unpacks to more than its size
     warrants; OSError or ValueError or RuntimeError or ...: whatever h5py raises where it is no HDF5, or a damaged one.
     """
-    size = require(path, LARGEST)
+    size = require(path, LARGEST) if content is None else len(content.getbuffer())
     try:
-        with File(path, "r") as file, path.open("rb") as stream:
+        with ExitStack() as stack:
+            stream = stack.enter_context(path.open("rb")) if content is None else content
+            file = stack.enter_context(File(path if content is None else content, "r"))
             _Walk(stream, size).through(file)
     except _RefusedError as error:
         raise DataFileError(f"{path} {error}, and is no file of results that can be read") from None

@@ -47,6 +47,7 @@ class _Manifest(BaseModel):
     updated: str = ""
     results_sha256: str = ""
     run_sha256: str | None = None
+    whole_sha256: str = ""
     verified: dict[str, str | int] | None = None
 
 

@@ -111,7 +111,7 @@ def tally(ds: xr.Dataset) -> dict[str, int]:
 
 
 def _file(needed: Request) -> Path:
-    return records.results_folder(needed.out, needed.study, needed.preset) / results.NAME
+    return results.of(records.results_folder(needed.out, needed.study, needed.preset))
 
 
 def absent(dataset: xr.Dataset, study: Study, preset: str) -> str:

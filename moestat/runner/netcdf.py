@@ -5,6 +5,7 @@ What the numbers mean (fill values, texts, truth values) is decoded by xarray.
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ OWN = {"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_N
 BARE = b"This is a netCDF dimension but not a netCDF variable"
 
 
-def load(path: Path) -> xr.Dataset:
+def load(path: Path | io.BytesIO) -> xr.Dataset:
     """Return the dataset of a file of one group, as ``xarray.load_dataset`` does, but for the encodings."""
     import xarray as xr
 

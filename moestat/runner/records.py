@@ -1,15 +1,16 @@
 """Records: results that are kept in version control, in ``<outputs>/records/<study>/<preset>/``, and read from there.
 
-A record is what a run left behind, made small: ``results.nc`` compressed, its tables, rules and manifest, and
-``SHA256SUMS`` over them. Results of one's own, in ``<outputs>/<study>/<preset>/``, come first wherever results are
-read, and neither is ever written over the other. :mod:`moestat.report.shipping` makes records, and
-:func:`moestat.runner.replay.verify` computes a sample of one again.
+A record is what a run left behind, made small: its numbers in 32 bits (:mod:`moestat.runner.rounded`) and compressed,
+its tables, rules and manifest, and ``SHA256SUMS`` over them. Results of one's own, in ``<outputs>/<study>/<preset>/``,
+come first wherever results are read, and neither is ever written over the other. :mod:`moestat.report.shipping` makes
+records, and :func:`moestat.runner.replay.verify` computes a sample of one again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import lzma
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
 
 FOLDER = "records"
 SUMS = "SHA256SUMS"
-FILES = (results.NAME, "claims.csv", "rates.csv", seal.PACKED, manifest_file.NAME)
+FILES = (results.PACKED, "claims.csv", "rates.csv", seal.PACKED, manifest_file.NAME)
 INSTALLED = Path(__file__).resolve().parents[1] / "kept"
-"""What an installed package has of all records: tables of claims and manifests, without the numbers."""
+"""Outputs folder of the records that come with an installed package; a checkout has none."""
 MADE = "report"
 """Folder, beside the files of a record and not under version control, of the reports that are made from it."""
-PACKED = 1_000
-"""Bytes from which a variable is compressed; below it, the bookkeeping costs more."""
+SHUFFLED = 200
+"""Bytes from which those of the numbers of a variable are sorted by place, which makes them easier to pack."""
 FORMAT = ("v110", "latest")
 """HDF5 of 2016 or later: what it notes about every variable is shorter, by a fifth of all records."""
 
@@ -55,12 +56,18 @@ def is_record(folder: Path) -> bool:
     return (folder / SUMS).is_file()
 
 
+def place(out: Path, study: str, preset: str) -> Path:
+    """Return the folder of a record: in an outputs folder, else with the installed package, else where it would be."""
+    own, installed = path(out, study, preset), path(INSTALLED, study, preset)
+    return installed if is_record(installed) and not is_record(own) else own
+
+
 def results_folder(out: Path, study: str, preset: str) -> Path:
     """Return the folder of results to read: of a run of one's own, else of a record, else where a run would write.
 
     Raises StaleError if the record was changed after it was made.
     """
-    own, kept = out / study / preset, path(out, study, preset)
+    own, kept = out / study / preset, place(out, study, preset)
     if (own / results.NAME).is_file() or not is_record(kept):
         return own
     check(kept)
@@ -75,17 +82,15 @@ def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
     """
     from moestat.runner import labels  # imports what experiments are made of
 
-    file = folder / results.NAME
+    file = results.of(folder)
     if not file.is_file():
         name, out = study_file.name, request.out
         others = [
             preset
             for preset in study_file.study.presets
-            if is_record(path(out, name, preset)) or (out / name / preset / results.NAME).is_file()
+            if is_record(place(out, name, preset)) or (out / name / preset / results.NAME).is_file()
         ]
         those = f"there are results of the presets {listed(others)}; " if others else ""
-        if is_record(path(INSTALLED, name, request.preset)):
-            those += "the installed package has the verdicts of its record, and the repository its numbers; "
         raise InputError(f"there is no {file}; {those}run the study with: {request.command()}")
     dataset = results.read(file)
     problem = problem_of(results.provenance(dataset)["problem"])
@@ -114,15 +119,15 @@ def differing(written: Mapping[str, str], study: Study, preset: str) -> list[str
     return [f"other {key}" if key in ("settings", "arms") else f"another {key}" for key in other]
 
 
-def report_folder(folder: Path) -> Path:
-    """Return the folder in which a report of results is made: theirs, or one beside the files of a record.
+def report_folder(folder: Path, out: Path) -> Path:
+    """Return the folder in which a report of results is made: theirs, or one among the records of an outputs folder.
 
     A record is judged by its rules as they were, so they go along.
     """
     if not is_record(folder):
         return folder
-    made = folder / MADE
-    made.mkdir(exist_ok=True)
+    made = path(out, folder.parent.name, folder.name) / MADE
+    made.mkdir(parents=True, exist_ok=True)
     for name, content in ((seal.NAME, seal.raw(folder)), ("claims.csv", bounded.text(folder / "claims.csv"))):
         files.write(made / name, content.encode(), durable=False)
     return made
@@ -162,18 +167,22 @@ def write(folder: Path, content: Mapping[str, bytes]) -> None:
 
 
 def packed(dataset: xr.Dataset) -> bytes:
-    """Return a dataset as compressed netCDF, from which every number comes back to the last bit."""
+    """Return a dataset as netCDF packed by xz, from which every number comes back to the last bit."""
+    return lzma.compress(netcdf(dataset, deflated=False), preset=9)
+
+
+def netcdf(dataset: xr.Dataset, *, deflated: bool = True) -> bytes:
+    """Return a dataset as netCDF, packed by HDF5 if it is ``deflated``, from which every number comes back, too."""
     import h5netcdf
     from xarray.backends import H5NetCDFStore
 
     dataset = digests.stamped(dataset)
     how: dict[str, dict[str, Any]] = {}
     for name, variable in dataset.variables.items():
-        if variable.dtype.kind in "OU" and variable.size * 16 > PACKED:
-            how[str(name)] = {"dtype": "S1", "zlib": True, "complevel": 9}  # netCDF does not pack texts of any length
-        elif variable.dtype.kind in "fiub" and variable.nbytes > PACKED:
+        if variable.dtype.kind in "fiub" and variable.nbytes > SHUFFLED:
             # in one piece: a record is read whole, and the pieces of a padded variable are bookkeeping for nothing
-            how[str(name)] = {"zlib": True, "complevel": 9, "shuffle": True, "chunksizes": variable.shape}
+            how[str(name)] = {"shuffle": True, "chunksizes": variable.shape}
+            how[str(name)] |= {"zlib": True, "complevel": 9} if deflated else {}
     content = io.BytesIO()
     with h5netcdf.File(content, "w", libver=FORMAT) as file:  # to_netcdf has no way to say so
         dataset.dump_to_store(H5NetCDFStore(file), encoding=how)

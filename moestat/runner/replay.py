@@ -21,7 +21,7 @@ import xarray as xr
 
 from moestat import bounded, versions
 from moestat.errors import InputError
-from moestat.runner import begin, contract, labels, manifest_file, origin, records, results, worker
+from moestat.runner import begin, contract, labels, manifest_file, origin, records, results, rounded, worker
 from moestat.runner import plan as plans
 from moestat.runner.difference import close, difference, positions
 from moestat.runner.overview import recorded
@@ -97,8 +97,8 @@ def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Compariso
     ]
     folder = records.results_folder(request.out, plan.study_file.name, request.preset)
     kept, found = manifest_file.read(folder), None
-    if planned.digest[:16] in kept.get("cells", {}) and (folder / results.NAME).is_file():
-        dataset = results.read(folder / results.NAME)
+    if planned.digest[:16] in kept.get("cells", {}) and results.of(folder).is_file():
+        dataset = results.read(results.of(folder))
         there = at(dataset["status"], planned).values
         if replicate < len(there) and there[replicate] != results.NOT_COMPUTED:
             found = compare(dataset, planned, replicate, computed, kept.get("left_out") or ())
@@ -108,7 +108,7 @@ def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Compariso
             mark = f"   <- {found[name][1]}" if found and name in found else ""
             lines.append(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
     if found is not None:
-        lines += [f"it is compared with {folder / results.NAME}", *_changes(kept, plan)]
+        lines += [f"it is compared with {results.of(folder)}", *_changes(kept, plan)]
         if found:
             lines += origins(kept, begin.resolve_device(request.device, plan))[1]
     return lines, found
@@ -213,7 +213,7 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
     """
     study_file = load.read(request.study)
     load.need_preset(study_file, request.preset)
-    folder = records.path(request.out, study_file.name, request.preset)
+    folder = records.place(request.out, study_file.name, request.preset)
     if not records.is_record(folder):
         raise InputError(f"there is no record in {folder}; records are made with: moestat ship {study_file.name}")
     if study_file.study.reads:
@@ -269,6 +269,7 @@ def compare(
 ) -> Comparison:
     """Compare a replicate that was computed again with its record, but for what the record leaves out."""
     found, module = Comparison(), str(record.attrs.get("experiment", ""))
+    short, checksum = {*rounded.names(record)}, rounded.Checksum()
     for name, new in sorted(computed.items()):
         if name in left_out or new.measured or new.dims == (name,):
             continue
@@ -278,6 +279,10 @@ def compare(
         now = new.values[0] if "replicate" in new.dims else new.values
         own = tuple(dim for dim in new.dims if dim != "replicate")
         stored = _placed(at(record[name], planned), own, np.shape(now), computed)
+        if name in short:
+            weights = _placed(rounded.weights_of(record, name), own, np.shape(now), computed)
+            checksum.add(now, weights.values)
+            now = rounded.kept(np.asarray(now))
         old = stored.isel(replicate=replicate) if "replicate" in stored.dims else stored
         pair = np.asarray(old.values), np.asarray(now)
         if text := difference(*pair):
@@ -291,6 +296,8 @@ def compare(
         said = ~np.isnan(values) if values.dtype.kind in "fc" else values.dtype.kind not in "OUT" or values != ""
         if name not in computed and not derived and np.any(said):  # else another arm has it
             found.gone.append(name)
+    if short and not found and not found.gone and checksum.value != at(record[rounded.CHECKSUM], planned)[replicate]:
+        found["what lies beyond seven digits"] = "close", "differs"
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import time
 import zlib
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moestat import files
+from moestat import bounded, files
 from moestat.bounded import DataFileError, require
 from moestat.errors import InputError, StaleError, UserError
 from moestat.runner import digests, manifest_file
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NAME = "results.nc"
+PACKED = "results.nc.xz"
+"""The same in a record: HDF5 tells of each variable at a length that only xz, over the whole file, makes small."""
+WHOLE = "whole.nc"
+"""Beside it every bit and every variable, where they were fetched (:mod:`moestat.runner.whole`)."""
+DIGESTS = {NAME: "results_sha256", PACKED: "results_sha256", WHOLE: "whole_sha256"}
+"""Where the manifest beside them has the SHA-256 of each."""
+UNPACKED = 500_000_000
+"""Bytes that such a file may unpack to."""
 NOT_COMPUTED = -1
 """Status of a replicate that nothing was computed for."""
 BINARY = "binary"
@@ -51,6 +60,11 @@ def write(root: Path, dataset: xr.Dataset) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def of(folder: Path) -> Path:
+    """Return the file of results in a folder; in that of a record the whole results, where they were fetched."""
+    return next((file for name in (NAME, WHOLE, PACKED) if (file := folder / name).is_file()), folder / NAME)
+
+
 def provenance(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the attributes of a results file as plain values; texts of several lines that are lists as lists."""
     plain_values: dict[str, Any] = {}
@@ -66,7 +80,7 @@ def read(path: Path) -> xr.Dataset:
     Raises InputError if there is none; StaleError if it was changed after it was written; UserError if it cannot be
     read as netCDF, or reaches out of itself.
     """
-    from moestat.runner import hdf5, netcdf
+    from moestat.runner import hdf5, netcdf, rounded
 
     if not path.exists():
         raise InputError(f"there is no {path}; run the study first")
@@ -77,15 +91,17 @@ def read(path: Path) -> xr.Dataset:
                 f"{path} was changed after it was written (its SHA-256 is not that of {manifest_file.NAME}); make it "
                 "again with the subcommand collect, or read a copy that lies elsewhere"
             )
-        hdf5.check(path)
-        dataset = netcdf.load(path)
+        packed = path.suffix == ".xz"
+        content = io.BytesIO(bounded.read(path, packed=True, largest=UNPACKED)) if packed else None
+        hdf5.check(path, content)
+        dataset = netcdf.load(content or path)
         if changed := digests.changed(dataset):
             raise StaleError(
                 f"{path} was changed after it was written, in {listed(changed, 5)}; make it again with the subcommand "
                 "collect, or get it again"
             )
         dataset.attrs.pop(digests.NAME, None)
-        return in_order(dataset)
+        return rounded.whole(in_order(dataset))
     except DataFileError as error:
         raise UserError(str(error)) from None
     except UNREADABLE as error:
@@ -101,7 +117,7 @@ def altered(path: Path) -> bool:
     """
     for wait in (0.0, 0.5):  # a run that is being collected puts the manifest in place after the file
         time.sleep(wait)
-        if not (wanted := manifest_file.read(path.parent).get("results_sha256")):
+        if not (wanted := manifest_file.read(path.parent).get(DIGESTS.get(path.name, "results_sha256"))):
             return False
         with path.open("rb") as stream:
             if hashlib.file_digest(stream, "sha256").hexdigest() == wanted:

@@ -39,16 +39,16 @@ paper = Paper(
             conclusion="statement",
             unchecked="The limit, which is one of sigma_0 to 0 and of n to infinity: at sigma_0 = 0.001 the error "
             "stops falling where n does not grow.",
-            objection="The errors are those of finite n and d: tested, they fall with sigma_0, to a floor of n.",
+            objection="The errors are those of finite n and d; tested: they fall with sigma_0, to a floor that n sets.",
         ),
         Item(
             name="Lemma 3",
             says="With independent weights over the patches every expert errs on a share of Omega(1/K) of every "
             "cluster at the end of the exploration.",
-            unchecked="Open, and not refuted: with the proof's constant, 3/32, experts from equal weights pass it as "
-            "well at any sigma_0 of the study. Its proof rests on (63), which fails. In the limit of sigma_0 to 0 half "
-            "of the experts err on about a quarter of their own cluster or more, and the least of 400 on 0.02, so that "
-            "it may be true.",
+            unchecked="Open: with the proof's constant, 3/32, experts from equal weights err as much at any sigma_0 "
+            "of the study, so that a run tells nothing. Its proof rests on (63), which fails. In the limit of sigma_0 "
+            "to 0 half of the experts err on about a quarter of their own cluster or more, and the least of 400 on "
+            "0.02, so that it may be true.",
         ),
         Item(
             name="Theorem 1",
@@ -75,7 +75,7 @@ paper = Paper(
             also=["Results"],
             unchecked="The figure's own n, T, sigma_0 and activation, which are not printed.",
             objection="The paper's setting may be one that is in no reading, and ten runs leave most of them open; "
-            "another activation, tanh, is tested at one n and sigma_0. Primary are those with sealed rules.",
+            "another activation, tanh, is tested at one n and sigma_0. Counted is what had its rule before the run.",
         ),
         Item(
             name="Figure 2",

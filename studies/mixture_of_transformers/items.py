@@ -60,7 +60,7 @@ paper = Paper(
                 "mot_open_constants:gap-scaling-*many",
             ],
             proof=["mot_gradients:gap-step", "mot_gradients:l12-dominated"],
-            objection="Constants are open; tested: with a router 10^8 times as fast near 0.95 are routed by class.",
+            objection="Constants are open; tested: with a router 10^8 times as fast some 0.95 are routed by class.",
             also=["Section 5.1", "Appendix D"],
         ),
         Item(
@@ -70,7 +70,7 @@ paper = Paper(
             "attention's expected gradient along it down to O(sigma_0) (section 5.1).",
             statement=["mot_open_constants:joint-many", "mot_open_constants:joint-proof-many"],
             proof=["mot_attention:others-order", "mot_attention:joint-long"],
-            objection="The proof grants Prop. 1, and L is open; tested: so both halves hold, with L = 2 / sigma_0.",
+            objection="The proof grants Prop. 1, and L is open; tested: then both halves hold, with L = 2 / sigma_0.",
             also=["Appendix E"],
         ),
         Item(

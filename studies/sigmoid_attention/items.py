@@ -187,8 +187,8 @@ paper = Paper(
                         "sigmoid_vs_softmax:printed-*": "supported",
                         "figure_readings:any-reading-1": "not supported",
                     },
-                    text="One plain reading gives all four slopes: the ninth atom a copy. Others have others: the "
-                    "slopes are those of the start, and bear on no rate of either gate.",
+                    text="All four slopes come out where the ninth softmax atom starts as a copy of a true one; other "
+                    "starts near the truth have others. They are slopes of the start, and no rate of either gate.",
                 ),
                 Finding(
                     when={"figure_readings:bound-softmax-*": "supported"},
@@ -278,7 +278,8 @@ paper = Paper(
             "linear experts then need eps^(-4) samples and not exponentially many.",
             statement=["non_identifiability:thm4-gelu", "small_noise:theorem-4-gelu"],
             also=["Appendix C.1.2", "Equation 53", "Appendix C.2.2"],
-            objection="GELU experts without lambda are not concerned; tested: along two opposite A their bound stays.",
+            objection="The examples that fail have an outer factor, or ReLU; GELU experts need none; tested: along two "
+            "opposite A their bound stays.",
         ),
         Item(
             name="Definition 4",
@@ -320,7 +321,8 @@ paper = Paper(
             findings=[
                 Finding(
                     when={"figure_readings:some-reading-2": "not supported"},
-                    text="No one reading gives its four slopes: a split ninth atom gives three, and not the fourth.",
+                    text="No start gives its four slopes: with the ninth atom split off a true one three come out, and "
+                    "not the fourth.",
                 ),
             ],
             objection="It repeats Figure 1 from a sigmoid truth; tested by the reading that gives Figure 1, and by "

@@ -27,7 +27,7 @@ def test_a_file_is_read_as_xarray_reads_it(tmp_path, packed):
         attrs={"title": "a title", "seed": 7, "level": 0.95, "list": [1, 2], "lines": "one\ntwo", "empty": ""},
     )
     path = tmp_path / "results.nc"
-    path.write_bytes(records.packed(ds) if packed else bytes(ds.to_netcdf(engine="h5netcdf")))
+    path.write_bytes(records.netcdf(ds) if packed else bytes(ds.to_netcdf(engine="h5netcdf")))
     with xr.open_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False) as opened:
         wanted = opened.load()
     found = netcdf.load(path)

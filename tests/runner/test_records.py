@@ -6,17 +6,21 @@ import hashlib
 import json
 import shutil
 import subprocess
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
 import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
 from machine import inside, write_study
 
 import moestat
 from moestat.report import shipping
-from moestat.runner import needs, origin, records
-from moestat.runner import results as stored
+from moestat.runner import needs, origin, records, results, rounded
 from moestat.study import load, seal
 
 SMALL = {"grid": "n = [10, 40]", "settings": "experts = 40", "replicates": 6}
@@ -53,8 +57,11 @@ def test_a_record_holds_every_number_but_what_nothing_shows(shipped):
     after = moestat.load(study, out=folder / "kept")
     assert "without centre" in said and set(before) - set(after) == {"centre"}
     for name in after.variables:
-        assert before[name].values.tobytes() == after[name].values.tobytes() or before[name].dtype == object, name
-        assert before[name].attrs.keys() == after[name].attrs.keys()
+        if name != rounded.CHECKSUM:
+            kept = rounded.kept(before[name].values) if name in rounded.names(after) else before[name].values
+            assert kept.tobytes() == after[name].values.tobytes() or before[name].dtype == object, name
+            assert before[name].attrs.keys() == after[name].attrs.keys()
+    assert "error" in rounded.names(after)
     assert after["message"].values.tolist() == before["message"].values.tolist()
     assert "left out of this record: centre" in after.attrs["notes"]
 
@@ -95,14 +102,14 @@ def test_own_results_come_first_and_leave_the_record_alone(record):
     assert moestat.load(study, out=out).sizes["replicate"] == 6
 
 
-@pytest.mark.parametrize("name", [stored.NAME, "claims.csv"])
+@pytest.mark.parametrize("name", [results.PACKED, "claims.csv"])
 def test_a_record_that_was_changed_is_refused_and_named(record, name):
     study, out = record
     with (own(out) / name).open("ab") as stream:
         stream.write(b" ")
     code, _, err = inside("report", study, "--out", out)
     assert code == 3 and f"{name} is not the one that was recorded" in err
-    if name == stored.NAME:
+    if name == results.PACKED:
         with pytest.raises(moestat.errors.StaleError, match="git checkout"):
             moestat.load(study, out=out)
 
@@ -139,15 +146,16 @@ def test_verify_certifies_in_the_manifest_of_the_record_when_it_is_asked_to(reco
 
 
 def tampered(out: Path, factor: float, more: str = "") -> None:
-    """Change all numbers of a record, or add a variable to it, with valid digests."""
-    with xr.open_dataset(own(out) / stored.NAME, engine="h5netcdf") as dataset:
-        dataset = dataset.load()
-    dataset["error"] = dataset["error"] * factor
+    """Change all numbers of a record, its checksums with the factor 0, or add a variable, with valid digests."""
+    dataset = results.read(own(out) / results.PACKED)
+    if not factor:
+        dataset[rounded.CHECKSUM] = dataset[rounded.CHECKSUM] + 1
+    dataset["error"] = dataset["error"] * (factor or 1.0)
     dataset = dataset.assign({more: dataset["error"]}) if more else dataset
     content = {name: (own(out) / name).read_bytes() for name in records.FILES}
-    content[stored.NAME] = records.packed(dataset)
+    content[results.PACKED] = records.packed(dataset)
     kept = json.loads(content["manifest.json"])
-    kept["results_sha256"] = hashlib.sha256(content[stored.NAME]).hexdigest()
+    kept["results_sha256"] = hashlib.sha256(content[results.PACKED]).hexdigest()
     content["manifest.json"] = json.dumps(kept).encode()
     records.write(own(out), content)
 
@@ -172,6 +180,10 @@ def test_numbers_that_the_code_does_not_give_are_found_and_another_machine_may_d
     assert code == 0, err
     assert "the others differ by what moves no verdict" in said and said.count("computed by") == 2
     assert here["cpu"] in said and "another processor" in said
+    tampered(out, 1 / (1 + 1e-12))
+    tampered(out, 0)
+    code, said, err = inside("verify", study, "--out", out, "--replicates", 1)
+    assert code == 0 and "what lies beyond seven digits differs" in said, said + err
     tampered(out, 1.0001)
     code, said, err = inside("verify", study, "--out", out, "--replicates", 3, "--seed", 2)
     assert code == 0 and said.count("less than 1 % of the spread over replicates: error differs by at most") == 3, err
@@ -227,7 +239,7 @@ def table(sources, arms):
     return xr.Dataset({"x": (("arm", "replicate"), np.array(values)), "file": (("arm", "replicate"), paths)})
 
 def condensed(source, arms):
-    assert [arm.name for arm in arms] == ["a"] and source.path.name == "results.nc"
+    assert [arm.name for arm in arms] == ["a"] and source.path.name in ("results.nc", "results.nc.xz")
     return source.dataset.assign(size=size(source.dataset).assign_attrs(derived=1))
 """
 
@@ -249,19 +261,93 @@ def test_a_record_keeps_what_its_reader_makes_of_bulky_variables_in_their_place(
         assert code == 0 and "without centre" in said, err
         kept = moestat.load(study, out=tmp_path / "kept")
         assert "centre" not in kept and "centre" in whole
-        np.testing.assert_array_equal(kept["size"], abs(whole["centre"]).mean("expert"))
+        np.testing.assert_array_equal(kept["size"], rounded.kept(abs(whole["centre"]).mean("expert").values))
     assert asked[0] == ("study", "quick")
     assert inside(reader, "--out", tmp_path / "kept", "--quiet", "--no-report")[0] == 0
-    assert moestat.load(reader, out=tmp_path / "kept")["x"].item() == found
+    assert moestat.load(reader, out=tmp_path / "kept")["x"].item() == pytest.approx(found, rel=1e-6)
     code, said, err = inside("verify", study, "--out", tmp_path / "kept", "--replicates", 2)
     assert code == 0 and "bit for bit" in said, said + err
     code, _, err = inside("ship", reader, "--out", tmp_path / "kept", "--to", tmp_path / "other")  # itself a record
     assert code == 0, err
-    assert moestat.load(reader, out=tmp_path / "other")["file"].item() == "outputs/records/study/quick/results.nc"
+    assert moestat.load(reader, out=tmp_path / "other")["file"].item() == "outputs/records/study/quick/results.nc.xz"
     code, said, err = inside("report", reader, "--out", tmp_path / "other")
     assert code == 0 and "Claims: " in said and (tmp_path / "other" / "records" / "summary").is_dir(), err
     code, _, err = inside("verify", reader, "--out", tmp_path / "other")
     assert code == 2 and "reads the results of others; verify study" in err
+
+
+def test_whole_results_are_fetched_compared_and_read_in_place_of_the_record(shipped, record, tmp_path):
+    study, folder, _ = shipped
+    _, out = record
+    package, run = tmp_path / "package", moestat.load(folder / "run" / "study" / "quick")
+    code, said, err = inside("ship", study, "--out", folder / "run", "--to", out, "--whole", package)
+    assert code == 0 and "study-quick.nc" in said, err
+    code, said, err = inside("fetch", study, "--out", out, "--from", package)
+    assert code == 0 and (own(out) / results.WHOLE).is_file(), err
+    for name, array in moestat.load(study, out=out).data_vars.items():
+        assert array.dtype == object or array.values.tobytes() == run[name].values.tobytes(), name
+    code, said, err = inside("verify", study, "--out", out, "--replicates", 1)
+    assert code == 0 and "equal, bit for bit" in said, said + err
+    (own(out) / results.WHOLE).write_bytes(b"x")
+    with pytest.raises(moestat.errors.StaleError, match="whole.nc was changed"):
+        moestat.load(study, out=out)
+    (own(out) / results.WHOLE).unlink()
+    (package / "study-quick.nc").write_bytes(b"x")
+    code, _, err = inside("fetch", study, "--out", out, "--from", package)
+    assert code == 1 and "is not what the record in" in err and not (own(out) / results.WHOLE).exists()
+    code, _, err = inside("fetch", study, "--out", out, "--from", tmp_path / "none")
+    assert code == 2 and "none/study-quick.nc: cannot be read" in err
+
+
+def test_a_package_on_a_web_server_is_fetched_once_its_checksum_fits(shipped, record, tmp_path):
+    pytest.importorskip("pooch")
+    study, folder, _ = shipped
+    _, out = record
+    assert inside("ship", study, "--out", folder / "run", "--to", out, "--whole", tmp_path)[0] == 0
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        code, _, err = inside("fetch", study, "--out", out, "--from", address)
+        assert code == 0, err
+        there = (own(out) / results.WHOLE).read_bytes()
+        (tmp_path / "study-quick.nc").write_bytes(b"other")
+        code, _, err = inside("fetch", study, "--out", out, "--from", address)
+        server.shutdown()
+    assert code == 1 and "cannot be fetched" in err and (own(out) / results.WHOLE).read_bytes() == there
+
+
+def test_records_of_an_installed_package_are_read_and_reported_where_the_user_is(record, tmp_path, monkeypatch):
+    study, out = record
+    monkeypatch.setattr(records, "INSTALLED", out)
+    mine = tmp_path / "mine"
+    assert moestat.load(study, out=mine).sizes["replicate"] == 6
+    code, _, err = inside("report", study, "--out", mine)
+    assert code == 0 and (mine / "records" / "study" / "quick" / "report" / "report.html").is_file(), err
+    assert not (own(out) / "report").exists()
+
+
+def test_a_variable_is_kept_in_64_bits_where_a_claim_would_be_told_otherwise(tmp_path):
+    study = load.read(str(write_study(tmp_path, **SMALL))).study
+    claim = study.claims[0]
+    values = np.random.default_rng(2).standard_normal((2, 3))
+    whole = xr.Dataset(dict.fromkeys((claim.variable, "other", "status"), (("arm", "replicate"), values)))
+    found = shipping._rounded(whole, study, lambda ds: dict.fromkeys([claim.id], ds[claim.variable].values.tobytes()))
+    assert found[claim.variable].dtype == np.float64 and rounded.names(found) == ["other", "status"]
+
+
+@given(st.lists(st.floats(width=64), min_size=6, max_size=6), st.integers(0, 5))
+def test_a_checksum_tells_any_other_number(numbers, at):
+    """A difference is missed once in 2**32."""
+    values = np.array(numbers).reshape(2, 3)
+    other = values.copy()
+    other.flat[at] = np.nextafter(other.flat[at], 0.0)
+    sums = []
+    for now in (values, other):
+        found = rounded.Checksum()
+        found.add(now, rounded._weights("x", now.shape))
+        sums.append(found.value)
+    assert (sums[0] == sums[1]) == (np.isnan(values.flat[at]) or values.flat[at] == 0.0)
 
 
 def test_packing_keeps_every_bit():
@@ -279,9 +365,9 @@ def test_packing_keeps_every_bit():
 def test_axes_that_an_older_record_keeps_in_another_order_come_back(tmp_path):
     dataset = xr.Dataset({"loss": (("arm", "epoch"), np.arange(6.0).reshape(2, 3), {"units": "nat"})})
     turned = dataset.transpose("epoch", "arm")
-    turned["loss"].attrs[stored.AXES] = "arm epoch"
-    (tmp_path / stored.NAME).write_bytes(records.packed(turned))
-    xr.testing.assert_identical(stored.read(tmp_path / stored.NAME), dataset)
+    turned["loss"].attrs[results.AXES] = "arm epoch"
+    (tmp_path / results.PACKED).write_bytes(records.packed(turned))
+    xr.testing.assert_identical(results.read(tmp_path / results.PACKED), dataset)
 
 
 def test_what_a_run_shows_is_never_left_out(tmp_path):

@@ -32,7 +32,7 @@ def rows() -> list[tuple[str, States, tuple[float, ...]]]:
         folder = records.path(Path("outputs"), study, preset)
         if not records.is_record(folder):
             continue
-        ds = results.read(folder / results.NAME)
+        ds = results.read(results.of(folder))
         states = judged(chosen(ds, steps, after), kinds=kinds)
         for label, place in labels.items():
             before = made[label][1] if label in made else {}

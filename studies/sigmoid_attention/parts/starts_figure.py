@@ -86,5 +86,5 @@ def _record(study: str) -> xr.Dataset | None:
         folder = records.path(root, study, "truths")
         if records.is_record(folder):
             records.check(folder)
-            return results.read(folder / results.NAME)
+            return results.read(results.of(folder))
     return None
