@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat import streams
+from moestat import own, streams
 from moestat.arrays import Array, Device, backend, to_numpy
 from moestat.experiment import Cell
 from moestat.fit.global_search import Budget, Search, global_search
@@ -56,9 +56,12 @@ def prepare(prerequisite: dict, *, device: Device) -> None:
 
 
 def fits(cell: Cell, replicates: Sequence[int]) -> list[Fits]:
-    """Return the least-squares fits that a block makes at once, those of each truth; none of other estimators."""
+    """Return the least-squares fits that a block makes at once, those of each truth.
+
+    There are none of other estimators, and none of a user's own gate or expert, for which a GPU has no kernels.
+    """
     s = Settings(**cell.settings)
-    if s.estimator == "sgd" or s.search == "global":
+    if s.estimator == "sgd" or s.search == "global" or own.is_path(s.fitted_gate) or own.is_path(s.expert):
         return []
     of_truth = Counter(r % s.truths for r in replicates)
     return [Fits(count * s.starts, s.n, s.n_fitted * s.problem.fitted.atom_size) for count in of_truth.values()]
