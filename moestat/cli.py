@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from moestat import cli_look, cli_options, cli_rates, cli_run
 from moestat.errors import InputError, UserError
+from moestat.sentences import nearest
 from moestat.threads import VARIABLES
 
 
@@ -44,6 +45,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(words: list[str]) -> int:
+    if words[:1] == ["help"]:  # as people type it
+        if words[1:] and words[1] not in cli_options.VERBS:
+            hint = nearest(words[1], cli_options.VERBS) or f"; the verbs: {cli_options.called()} help"
+            raise InputError(f"there is no verb {words[1]!r}{hint}")
+        words = [*words[1:2], "--help"]
+    elif words[:1] == ["list"]:
+        words = ["--list", *(["--paper"] if words[1:] and not words[1].startswith("-") else []), *words[1:]]
     near = difflib.get_close_matches(words[0], cli_options.VERBS, n=1, cutoff=0.75) if words else []
     if near and near[0] != words[0] and not words[0].startswith("-"):
         from moestat.study import load

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moestat.cli_options import called
+from moestat.cli_options import WIDTH, called, console
 from moestat.errors import InputError, UserError
 from moestat.runner.request import Request
+
+ROWS, SETTINGS = 12, 24
+"""Rows of a ledger, and settings, of which a short answer tells."""
 
 if TYPE_CHECKING:
     from moestat.report.items import Part
@@ -43,9 +47,10 @@ def listing(arguments: argparse.Namespace) -> None:
             papers.setdefault(path.parent.name.replace("_", "-"), []).append(name)
         else:
             title, expected = load.summary(path)
-            rows[name] = f"{title} ({expected})" if expected else title
+            time = f" ({expected.partition(' on ')[0]})" if expected else ""
+            rows[name] = textwrap.shorten(title, WIDTH - 28 - len(time), placeholder=" ...") + time
     for paper, names in papers.items():
-        print(textwrap.fill(f"{paper}: {', '.join(names)}", 80, subsequent_indent="  "))
+        print(textwrap.fill(f"{paper}: {', '.join(names)}", WIDTH, subsequent_indent="  "))
     _table(rows.items())
     if papers:
         print(f"with titles and times: {called()} --list --paper PAPER", file=sys.stderr)
@@ -70,26 +75,28 @@ def claims(arguments: argparse.Namespace) -> None:
     if arguments.write:
         rows = ledger.primary(_rows(arguments.out, studies))
         forms = {".html": lambda: ledger.page(rows), ".csv": lambda: csv_text.dump(ledger.frame(rows))}
-        return _write(arguments.write, forms, ledger.title(rows))
+        return _write(arguments.write, forms, ledger.title(rows).partition("; ")[0])
     if word or arguments.all:
-        show(arguments.out, studies, word)
+        show(arguments.out, studies, word, whole=arguments.all)
         return print(f"One claim: {called()} claim ID; as a page: {called()} --claims --write FILE.html")
     print("\n".join(summary.HEAD))
     for paper, parts in _items(arguments.out, studies):
         print("\n".join(summary.block(paper, parts)))
     print(summary.LEGEND)
-    return print(f"Every row: {called()} --claims --all, or --write FILE.html; the items: {called()} --paper PAPER")
+    return print(f"Every row: {called()} --claims --all; the items of a paper: {called()} --paper PAPER")
 
 
-def show(out: Path, studies: Mapping[str, Study], word: str = "") -> None:
-    """Print the ledger of some studies, those that a word means."""
-    from rich.console import Console
-
+def show(out: Path, studies: Mapping[str, Study], word: str = "", *, whole: bool = False) -> None:
+    """Print the ledger of some studies, those that a word means: its first rows, or all."""
     from moestat.report import ledger
     from moestat.study import lookup
 
     rows = _rows(out, studies)
-    Console().print(ledger.rich(rows if word else ledger.primary(rows)))
+    rows = rows if word else ledger.primary(rows)
+    shown = rows if whole or len(rows) <= ROWS else (ledger.primary(rows) or rows)[:ROWS]
+    console().print(ledger.rich(shown, ledger.title(rows)))
+    if len(shown) < len(rows):
+        print(f"... and {len(rows) - len(shown)} more: {called()} --claims{f' {shlex.quote(word)}' * bool(word)} --all")
     if word and (said := lookup.papers(word, studies)):
         print(said)
 
@@ -121,7 +128,7 @@ def _items(out: Path, studies: Mapping[str, Study]) -> Iterator[tuple[Paper, lis
 
 
 def items(arguments: argparse.Namespace) -> None:
-    """Print how the items of a paper stand, or of all, a line each; or write them as a page."""
+    """Print how the items of a paper stand, a line each; count those of all papers; or write them as a page."""
     from moestat.report import items as paper_items
     from moestat.report import summary
     from moestat.study import load
@@ -129,22 +136,22 @@ def items(arguments: argparse.Namespace) -> None:
     found = list(_items(arguments.out, {name: load.read(path).study for name, path in known(arguments.paper).items()}))
     if arguments.write:
         return _write(arguments.write, {".md": lambda: paper_items.page(found)}, "; ".join(p.name for p, _ in found))
+    print("\n".join(summary.HEAD))
     for paper, parts in found:
-        print("\n".join([*summary.HEAD, *summary.block(paper, parts), *summary.listing(parts)]))
+        print("\n".join([*summary.block(paper, parts), *(summary.listing(parts) if len(found) == 1 else [])]))
     name = arguments.paper or "PAPER"
-    return print(f"One item: {called()} check '{name} ITEM'; every claim: {called()} --claims {name}")
+    other = f"its items: {called()} --paper PAPER" if len(found) > 1 else f"every claim: {called()} --claims {name}"
+    return print(f"One item: {called()} check '{name} ITEM'; {other}")
 
 
 def claim(arguments: argparse.Namespace) -> None:
     """Print one claim, or a verdict by argument; the ids of all where a theorem, a figure or a source has several."""
-    from rich.console import Console
-
     from moestat.report import ledger
     from moestat.report.arguments import card
     from moestat.study import lookup
 
     if argued := lookup.argument(arguments.claim):
-        return Console().print(card(*argued))
+        return console().print(card(*argued))
     word, proved, studies = arguments.claim, lookup.argued(arguments.claim), {}
     with contextlib.suppress(*[InputError][: len(proved)]):  # an item may have arguments and no claim
         studies = lookup.chosen(word, known(None))
@@ -152,12 +159,9 @@ def claim(arguments: argparse.Namespace) -> None:
     names = [f"{name}:{claim.id}" for name, _, claim in found]
     if not found and not proved:
         raise InputError(f"{word} makes no claim")
-    if len(found) > 1 and all(claim.id == word for *_, claim in found):
-        told = f"the claim {word!r} is in {len(found)} studies; name one of them"
-        raise InputError(f"{told}: {', '.join(names)}")
     if len(found) == 1:
         shown, decided = ledger.card(arguments.out, *found[0], *_rows(arguments.out, studies))
-        Console().print(shown)
+        console().print(shown)
         return print(f"\n{decided}")  # a command is not broken
     if found:
         show(arguments.out, studies, word)
@@ -194,18 +198,27 @@ def settings(arguments: argparse.Namespace) -> None:
     from moestat.runner import experiments
 
     if not arguments.experiment:
-        return _table((name, experiments.about(name)) for name in experiments.own_experiments())
+        _table(((name, experiments.about(name)) for name in experiments.own_experiments()), WIDTH)
+        return print(f"The settings of one: {called()} settings EXPERIMENT")
     about, rows = experiments.described(arguments.experiment)
+    whole, found = arguments.verbose, variables.of_experiment(arguments.experiment)
     print(about)
     texts: dict[str, str] = {}
     for row in rows:
         default = row.default if row.default in ("required", "") else f"default {row.default}"
-        kind = ", ".join(filter(None, (row.kind, default)))
-        texts[row.key] = "; ".join(filter(None, (kind, row.allowed and f"allowed: {row.allowed}", row.meaning)))
-    _table(texts.items())
-    print("\nIts variables, for claims, rates and tables (* stands for another variable, or a part of one):")
-    _table(variables.of_experiment(arguments.experiment).items())
-    return print(variables.common())
+        kind = ", ".join(filter(None, (row.kind, default))) if whole else default
+        allowed = row.allowed and f"allowed: {row.allowed}"
+        texts[row.key] = "; ".join(filter(None, (kind, allowed, row.meaning) if whole else (kind, row.meaning)))
+    shown = list(texts.items()) if whole else list(texts.items())[:SETTINGS]
+    _table(shown, None if whole else WIDTH)
+    if whole:
+        print("\nIts variables, for claims, rates and tables (* stands for another variable, or a part of one):")
+        _table(found.items())
+        return print(variables.common())
+    rest = f"{len(texts) - len(shown)} more settings, " * (len(texts) > len(shown))
+    known = textwrap.shorten(f"Its variables: {', '.join(found)}", 4 * WIDTH, placeholder=" ...")
+    print(textwrap.fill(known, WIDTH, subsequent_indent="  "))
+    return print(f"{rest}types, variables in words: {called()} settings {arguments.experiment} -v")
 
 
 def export(arguments: argparse.Namespace) -> None:
@@ -270,12 +283,14 @@ def _write(paths: Sequence[Path], forms: Mapping[str, Callable[[], str]], said: 
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write(path, forms[path.suffix]().encode())
-        print(f"{said}; written to {path}")
+        print(textwrap.fill(f"{said}; written to", WIDTH), path)
 
 
-def _table(rows: Iterable[tuple[str, str]]) -> None:
-    """Print names with what is said of them."""
+def _table(rows: Iterable[tuple[str, str]], columns: int | None = None) -> None:
+    """Print names with what is said of them, in a line of so many columns at most."""
     rows = list(rows)
     width = max((len(name) for name, _ in rows), default=0) + 2
     for name, text in rows:
-        print(f"{name:{width}}{text}")
+        print(
+            f"{name:{width}}{text if columns is None else textwrap.shorten(text, columns - width, placeholder=' ...')}"
+        )

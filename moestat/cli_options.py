@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from moestat import __version__
 from moestat.errors import InputError
 from moestat.runner.request import Request
 from moestat.sentences import nearest
 
-ABOUT = """\
-Run a simulation study, and judge the claims it was written for. A run can be killed at any moment: the same
-command again computes only what is missing. The numbers depend on the study alone, not on the number of
-processes, the order of the work or the size of its blocks."""
+if TYPE_CHECKING:
+    from rich.console import Console
+
+ABOUT = "Run a simulation study and judge its claims. Killed at any moment, the same command goes on."
 EXAMPLES = """\
 examples:
-  moestat regression_rate                    run a study at the preset 'quick'
-  moestat regression_rate --preset paper     at the size of the paper
-  moestat mine.py --dry-run                  check a study of one's own; compute nothing
-  moestat mine.py --set box=4 --out try      another setting, in another folder
+  moestat regression_rate --preset paper     a study at the size of the paper
   moestat check "SA Fig. 1"                  does a figure stand? an answer in ten lines
-  moestat --claims "SA Theorem 1"            what is known of a theorem, with verdicts
-  moestat claim moe-routing                  one claim, and how it was judged
   moestat rates errors.csv --theory -0.5     slopes of errors of one's own
-
-exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input, 3 stale results, 130 interrupted"""
+exit codes: 0 done, 1 stopped (disk, lock, missing), 2 wrong input, 3 stale, 130 interrupted
+"""
+WIDTH = 100
+"""Columns of what has no terminal."""
 
 # -- how values are read: each complaint says what was given and what is allowed ---------------------------------------
 
@@ -115,8 +113,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--dry-run": {**_YES, "help": "check the study and print the plan; write nothing"},
     "--debug": {**_YES, "help": "one replicate of each cell; stop at the first failure"},
     "--list": {**_YES, "help": "the known studies, with titles and times"},
-    "--all": {**_YES, "help": "run every known study, none before those that it reads; with --claims: all rows"},
-    "--claims": {**_YES, "help": "verdicts counted, or those of a STUDY, paper, id, 'SA Fig. 2b'"},
+    "--all": {**_YES, "help": "run every known study; with --claims: every row"},
+    "--claims": {**_YES, "help": "verdicts counted, or those of a study, paper, id, place"},
     "--paper": {
         "nargs": "?",
         "const": "",
@@ -189,9 +187,9 @@ VERBS = {
     "report": ("tables, figures and report.html again; nothing is computed", f"{_LOOK} {_SAID}"),
     "replay": ("one replicate again, compared with the stored one", f"{_LOOK} place --device"),
     "claim": ("one claim: statement, rule, interval, verdict, run", "claim --out"),
-    "check": ("whether a theorem, figure or table of a paper stands, in ten lines", "item --out"),
+    "check": ("whether a theorem, figure or table of a paper stands", "item --out"),
     "new": ("write a commented study file that runs, to begin from", "name"),
-    "settings": ("every setting of an experiment, and its variables", "experiment"),
+    "settings": ("the settings of an experiment, and its variables", "experiment --verbose"),
     "merge": ("join runs that were computed apart, and report", "study folders --out --no-report"),
     "export": (
         "results as a CSV table, a row for each replicate and loss",
@@ -202,7 +200,7 @@ VERBS = {
         "studies --preset --out --replicates --seed --device --certify",
     ),
     "rates": (
-        "slopes of any errors in a CSV file, judged, as LaTeX and as a figure",
+        "slopes of any errors in a CSV file: judged, LaTeX, a figure",
         "errors --over --theory --loss --replicate --window --arm --at-most --at-least --within --bent --half-width"
         " --tex --plot",
     ),
@@ -212,11 +210,19 @@ VERBS = {
 """Each verb: what it does, and the options that it takes; those of ``run`` are in groups."""
 
 
+SHORT = {"--quiet": "-q", "--verbose": "-v"}
+SHOWN = {
+    "options of a run": "--preset --out --replicates --set --dry-run --verbose --quiet",
+    "instead of a run": RUN["instead of running one study"],
+}
+"""What the help of the whole command line shows of the options."""
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one sentence."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+        super().__init__(formatter_class=_formatter, allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong as a sentence, with the option that may have been meant."""
@@ -225,6 +231,25 @@ class Parser(argparse.ArgumentParser):
             known = [option for action in self._actions for option in action.option_strings]
             message = f"unknown argument {word!r}{nearest(word, known)}"
         raise InputError(f"{message}{'' if message.endswith('?') else '.'} See: {self.prog} --help")
+
+
+class Overview(Parser):
+    """The parser of the whole command line, whose help is one screen."""
+
+    def format_help(self) -> str:
+        """Return the verbs, the options that most users need, and examples."""
+        rows = [f"  {verb:16} {about}" for verb, (about, _) in VERBS.items()]
+        lines = [f"usage: {self.usage}", ABOUT, f"verbs ({self.prog} VERB --help has every option):", *rows]
+        for title, names in SHOWN.items():
+            lines.append(f"\n{title}:")
+            for name in names.split():
+                named = ", ".join([SHORT[name], name] if name in SHORT else [name])
+                lines.append(f"  {named + ' ' + str(OPTIONS[name].get('metavar', '')):16} {OPTIONS[name]['help']}")
+        return "\n".join([*lines, "", EXAMPLES])
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.RawDescriptionHelpFormatter(prog, width=WIDTH - 2, max_help_position=26)
 
 
 def called() -> str:
@@ -237,7 +262,11 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if words and words[0] in ("-h", "--help", "--version"):
         return parser().parse_args(words)
     verb, words = (words[0], words[1:]) if words and words[0] in VERBS else ("run", words)
-    made = Parser(prog=called() + f" {verb}" * (verb != "run"), description=ABOUT if verb == "run" else VERBS[verb][0])
+    prog, usage = (
+        called() + f" {verb}" * (verb != "run"),
+        f"{called()} [run] STUDY [options]" if verb == "run" else None,
+    )
+    made = Parser(prog=prog, usage=usage, description=ABOUT if verb == "run" else VERBS[verb][0])
     _add(made, verb)
     return made.parse_args(words, argparse.Namespace(verb=verb))
 
@@ -245,12 +274,11 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line, with every verb: for its help, and for completion."""
     name = called()
-    usage = f"{name} STUDY [options]\n       {name} VERB ..."
-    made = Parser(prog=name, usage=usage, description=ABOUT, epilog=EXAMPLES)
+    made = Overview(prog=name, usage=f"{name} STUDY [options], or {name} VERB ...", description=ABOUT)
     made.add_argument("--version", action="version", version=f"moestat {__version__}")
     for title in list(RUN)[:2]:
         _group(made, title)
-    verbs = made.add_subparsers(title="verbs; each has its own --help, that of run has every option", metavar="VERB")
+    verbs = made.add_subparsers(metavar="VERB", parser_class=Parser)
     for verb, (about, _) in VERBS.items():
         _add(verbs.add_parser(verb, help=about, description=about), verb)
     return made
@@ -262,13 +290,20 @@ def _add(made: argparse.ArgumentParser, verb: str) -> None:
         for title in RUN:
             _group(made, title)
     for name in VERBS[verb][1].split():
-        made.add_argument(name, **OPTIONS[name])
+        made.add_argument(*filter(None, [SHORT.get(name), name]), **OPTIONS[name])
 
 
 def _group(made: argparse.ArgumentParser, title: str) -> None:
     group = made.add_argument_group(title)
     for name in RUN[title].split():
-        group.add_argument(name, **OPTIONS[name])
+        group.add_argument(*filter(None, [SHORT.get(name), name]), **OPTIONS[name])
+
+
+def console() -> Console:
+    """Return what prints tables: as wide as the terminal, or 100 columns where there is none."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH)
 
 
 def request(arguments: argparse.Namespace, study: str | None = None) -> Request:

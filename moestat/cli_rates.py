@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from typing import Any
 
+from moestat.cli_options import WIDTH
 from moestat.errors import InputError
+
+TEX, PLOT = (".tex",), (".pdf", ".png", ".svg")
 
 
 def rates(arguments: argparse.Namespace) -> None:
     """Print the rates of a CSV file, with what is asked for."""
+    for name, path, allowed in (("--tex", arguments.tex, TEX), ("--plot", arguments.plot, PLOT)):
+        if path is not None and path.suffix not in allowed:
+            raise InputError(f"{name} is {str(path)!r}; allowed is FILE{' or FILE'.join(allowed)}")
     from moestat.rates.design import plan
     from moestat.rates.tables import table
 
@@ -21,14 +28,15 @@ def rates(arguments: argparse.Namespace) -> None:
         replicate=arguments.replicate,
         window=arguments.window and tuple(arguments.window),
     )
-    print(found)
     rule: dict[str, Any] = {"at_most": arguments.at_most, "at_least": arguments.at_least}
     rule |= {"within": arguments.within and tuple(arguments.within), "bent": arguments.bent}
+    judged: list[str] = []
     if any(rule[name] is not None for name in ("at_most", "at_least", "within")):
-        for arm in arguments.arm or found.fits:
-            print(found.judge(arm, **rule))
+        told = [str(found.judge(arm, **rule)) for arm in arguments.arm or found.fits]
+        judged = [textwrap.fill(text, WIDTH, subsequent_indent="  ") for text in told]
     elif arguments.arm:
         raise InputError("--arm names whose slope is judged; give a rule: --at-most, --at-least or --within")
+    print(found, *judged, sep="\n")
     if arguments.half_width is not None:
         print(plan(found, arguments.half_width).to_string(float_format="{:.3g}".format))
     for path, write in ((arguments.tex, found.to_latex), (arguments.plot, found.plot)):

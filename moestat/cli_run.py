@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from moestat.api import without_collection, write_report
+from moestat.cli_options import console
 from moestat.cli_options import request as request_of
 from moestat.errors import InputError, UserError
 from moestat.sentences import listed
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from moestat.runner.request import Request
     from moestat.runner.run import Result
 
-MOST_CELLS = 30
-"""Cells that ``status`` lists one by one."""
+MOST_CELLS, MOST_LEFT = 12, 5
+"""Arms, or cells, that ``status`` lists one by one; studies of which ``--all`` tells why it leaves them out."""
 
 
 def say(text: str) -> None:
@@ -50,7 +51,7 @@ def run_all(arguments: argparse.Namespace) -> None:
 
     if arguments.study:
         raise InputError("--all runs every study; it takes no name")
-    known, failed, chosen = cli_look.known(arguments.paper), [], {}
+    known, failed, chosen, left = cli_look.known(arguments.paper), [], {}, []
 
     def told(name: str, error: UserError) -> None:
         failed.append(name)
@@ -60,11 +61,15 @@ def run_all(arguments: argparse.Namespace) -> None:
         try:
             study_file = load.read(path)
             if why := begin.beyond(request_of(arguments, name), study_file):
-                say(f"note: {name} was left out: {why}")
+                left.append((name, why))
             else:
                 chosen[name] = study_file.study
         except UserError as error:
             told(name, error)
+    for skipped, why in left[:MOST_LEFT]:
+        say(f"note: {skipped} was left out: {why}")
+    if rest := [skipped for skipped, _ in left[MOST_LEFT:]]:
+        say(f"note: so were {listed(rest, MOST_LEFT)}")
     if not chosen and not failed:
         raise InputError(f"no study can be run at the preset {arguments.preset!r}")
     order, unread = needs.ordered({name: study.needs for name, study in chosen.items()}), len(failed)
@@ -129,12 +134,13 @@ def status(arguments: argparse.Namespace) -> None:
     import pandas as pd
 
     print(f"{scan.plan.study_file.name}/{scan.plan.preset_name} in {scan.root}")
-    print(pd.DataFrame(overview.overview(scan, by_arm=True)).to_string(index=False))
+    arms = overview.overview(scan, by_arm=True)
     begun = {row["arm"] for row in rows if row["done"]}
     undone = [r for r in rows if r["failed"] or r["stale"] or (r["missing"] and r["arm"] in begun)]
-    if undone and len(rows) > len(scan.plan.arms):
-        print(f"{len(undone)} cells that are not complete")
-        print(pd.DataFrame(undone[:MOST_CELLS]).to_string(index=False))
+    for told, what in ((arms, "arms"), (undone if len(rows) > len(arms) else [], "cells that are not complete")):
+        if told:
+            print(f"{len(told)} {what}{f', the first {MOST_CELLS}; all: --json' * (len(told) > MOST_CELLS)}")
+            print(pd.DataFrame(told[:MOST_CELLS]).to_string(index=False))
     tally, stale = scan.tally(), sum(row["stale"] for row in rows)
     counts = ", ".join(f"{tally[key]} {key}" for key in ("done", "missing", "failed"))
     print(f"{tally['replicates']} replicates: {counts}, {stale} stale")
@@ -184,7 +190,8 @@ def report(arguments: argparse.Namespace) -> None:
     dataset = records.read(root, study_file, request)
     folder, provenance = records.report_folder(root, request.out), results.provenance(dataset)
     written = write_outputs(dataset, study_file.study, request.preset, folder, provenance=provenance)
-    return _print_report(written, verbose=request.verbose)
+    _print_report(written, verbose=request.verbose)
+    return _complain(written)
 
 
 def replay(arguments: argparse.Namespace) -> None:
@@ -230,6 +237,14 @@ def _tell(result: Result) -> None:
         if request.report:
             raise UserError(f"{told}; put the name right, and judge the claims with: {request.command('report')}")
         say(f"note: {told}")
+    if result.report is not None:
+        _complain(result.report)
+
+
+def _complain(report: Report) -> None:
+    """Let a command fail whose report is not whole; what is missing has been told."""
+    if report.problems:
+        raise UserError(f"{len(report.problems)} of the figures could not be drawn; the rest of the report is written")
 
 
 def _tell_record(request: Request) -> None:
@@ -243,7 +258,5 @@ def _tell_record(request: Request) -> None:
 
 
 def _print_report(report: Report, *, verbose: bool) -> None:
-    from rich.console import Console
-
     for part in (report.rates_table(), report.claims_table(), report.summary) if verbose else (report.answer(),):
-        Console().print(part)
+        console().print(part)

@@ -116,7 +116,7 @@ def _draw(
     with look():
         try:
             inches = ax.get_window_extent().width / ax.figure.dpi
-            draw_panel(ax, evidence, figure, panel, names_of(ds, [panel])[0], inches)
+            draw_panel(ax, evidence, figure, panel, names_of(ds, [panel], {})[0], inches)
         except ValueError as error:
             raise FigureError(str(error)) from None
         ax.legend()

@@ -14,6 +14,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
 
 from moestat import sentences
 from moestat.claims.estimates import resolve
@@ -30,34 +31,41 @@ PART = re.compile(r"[,:]\s+")
 PANELS = {"rates": panels.rates, "lines": panels.lines, "heatmap": panels.heatmap}
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "untrusted": ("slope in brackets: not trusted", {"linestyle": "-.", "linewidth": 1.1}),
-    "predicted": ("slope printed in the paper", {"linestyle": "--", "linewidth": 1.0}),
     "start": ("loss at the start", {"linestyle": ":", "linewidth": 1.1}),
 }
 """Kinds of lines that are no arm's, as the legend has them."""
 MEANS = {
-    "rates": "Points: geometric means over replicates with 95 % t-intervals; numbers: mean slopes ± half of theirs",
-    "lines": "Means over replicates with 95 % intervals",
-    "heatmap": "Cells: means over replicates",
+    "rates": "Points are geometric means over replicates with 95 % t-intervals; numbers are mean slopes, ± half "
+    "of theirs",
+    "lines": "Points are means over replicates with 95 % intervals",
+    "heatmap": "Cells have means over replicates",
 }
 MARKS = {
-    "untrusted": "In brackets: a slope that is not trusted",
-    "bent": "*: the line is bent, so that the slope depends on the window",
-    "unsettled": "\N{DOUBLE DAGGER}: searches did not come back to their best points",
+    "untrusted": "Slopes in brackets, of dash-dotted lines, are not trusted",
+    "bent": "* marks a bent line, whose slope depends on the window",
+    "unsettled": "\N{DOUBLE DAGGER} marks fits whose searches did not come back to their best points",
+    "start": "Dotted lines are the loss at the start",
 }
-"""What is said of a number by a mark; why, is told in the table of rates."""
-PER_INCH = 17
-"""Characters of the legend's size on an inch."""
+"""What is said of a line or a number by a mark; why, is told in the table of rates."""
+TALL = 32
+"""Characters beside a panel."""
+PER_INCH, MOST = 17, 6
+"""Characters of the legend's size on an inch; its entries, unless more lines have names: the caption tells the rest."""
 
 
 class FigureError(ValueError):
     """A figure cannot be drawn from these results; the message says why."""
 
 
-def draw_evidence(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
-    """Draw one figure of a run."""
+def draw_evidence(
+    evidence: Evidence, figure: Figure, numbers: dict[str, int] | None = None
+) -> tuple[Canvas, list[Facts]]:
+    """Draw one figure of a run; figures that share ``numbers``, of all lines by their names, share colours."""
     with style.look():
         try:
-            return (_function(evidence, figure), []) if figure.kind == "function" else _panels(evidence, figure)
+            if figure.kind == "function":
+                return _function(evidence, figure), []
+            return _panels(evidence, figure, {} if numbers is None else numbers)
         except ValueError as error:  # the results have no such number, or a note is none that can be filled
             raise FigureError(str(error)) from None
 
@@ -96,17 +104,17 @@ def shown(evidence: Evidence, figure: Figure) -> bool:
     return figure.kind == "function" or not figure.panels or bool(panels_of(evidence.ds, evidence.study, figure))
 
 
-def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
+def _panels(evidence: Evidence, figure: Figure, numbers: dict[str, int]) -> tuple[Canvas, list[Facts]]:
     found = panels_of(evidence.ds, evidence.study, figure)
     if not found:
         raise FigureError("None of its arms is part of this run, or none of its points.")
     rows = math.ceil(len(found) / figure.columns)
     columns = math.ceil(len(found) / rows)
     width = style.ONE_COLUMN if len(found) == 1 else style.TWO_COLUMNS
-    canvas = style.new_figure(width, rows * (2.2 if columns > 2 else 2.5))
+    canvas = style.new_figure(width, rows * (2.1 if columns > 2 else 2.4))
     grid = list(canvas.subplots(rows, columns, squeeze=False).flat)
     facts: list[Facts] = []
-    for axes, panel, names in zip(grid, found, names_of(evidence.ds, found), strict=False):
+    for axes, panel, names in zip(grid, found, names_of(evidence.ds, found, numbers), strict=False):
         letter = f"({chr(97 + len(facts))}) " if len(found) > 1 else ""
         facts.append(draw_panel(axes, evidence, figure, panel, names, width / columns, letter))
     for axes in grid[len(found) :]:
@@ -116,6 +124,12 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
         _bars(canvas, used, facts)
     elif figure.options.get("share_y", True):
         _share(used, found)
+    said = [axes.get_ylabel() for axes in used]
+    for number, axes in enumerate(used):  # the panel below, and the one to the left, say it already
+        if number + columns < len(used):
+            axes.set_xlabel("")
+        if number % columns and said[number] == said[number - 1]:
+            axes.set_ylabel("")
     below = max(_values(axes, fact, width / columns) for axes, fact in zip(used, facts, strict=True)) * rows
     canvas.set_figheight(canvas.get_figheight() + 0.15 * below + _legend(canvas, facts, width))
     return canvas, facts
@@ -127,31 +141,35 @@ def draw_panel(
     """Draw one panel with its title and the names of its axes."""
     room = int(20 * (inches - 0.5))
     fact = PANELS[figure.kind](axes, evidence, figure, panel, names, room)
-    title = wrapped(letter + panel.title, int(0.62 * room))
+    of_arm = label(evidence.ds, fact.arms[0]) if letter and len(fact.arms) == 1 else ""
+    title, lines = wrapped(letter + (panel.title or of_arm), int(0.7 * room)), 0
     if panel.note:
         at = point(evidence.ds, figure, panel) or {}
-        title += "\n" + wrapped(note(evidence, panel, fact.arms[0], at), int(0.85 * room))
-    axes.set_title(title, loc="left")
+        told = wrapped(note(evidence, panel, fact.arms[0], at), int(0.95 * room))
+        look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+        axes.annotate(told, (0, 1), (0, 4), fontsize=style.RC["legend.fontsize"], **look)
+        lines = 1 + told.count("\n")
+    axes.set_title(title, loc="left", pad=6 + 9 * lines)
     axes.set_xlabel(mathtext(figure.xlabel or figure.x))
     if figure.kind != "heatmap":
-        axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
+        axes.set_ylabel(wrapped(panel.ylabel or panel.variable, TALL))
     return fact
 
 
-def names_of(ds: xr.Dataset, panels: Sequence[Panel]) -> list[Names]:
-    """Return the names of the lines of each panel; one name has one number, and so one colour, in all of them.
+def names_of(ds: xr.Dataset, panels: Sequence[Panel], numbers: dict[str, int]) -> list[Names]:
+    """Return the names of the lines of each panel; one name has one of the ``numbers``, and so one colour, in all.
 
     What a panel's title says already is left out: "sparse, ReLU" above "ReLU, N* + 1" leaves "N* + 1", which then is
     one method in all panels.
     """
-    numbers: dict[str, int] = {}
     found = []
     for panel in panels:
         arms = chosen(ds, panel.arms)
         labels = [label(ds, arm) for arm in arms]
         said = set(PART.split(panel.title)) if len(panels) > 1 else set()
         short = [", ".join(part for part in PART.split(text) if part not in said) for text in labels]
-        names = next((names for names in (short, labels) if all(names) and len(set(names)) == len(names)), arms)
+        alike = [f"{text} ({arm})" if labels.count(text) > 1 else text for text, arm in zip(labels, arms, strict=True)]
+        names = next(names for names in (short, labels, alike) if all(names) and len(set(names)) == len(names))
         found.append(Names(dict(zip(arms, names, strict=True)), numbers))
     return found
 
@@ -175,32 +193,36 @@ def note(evidence: Evidence, panel: Panel, arm: str, at: Mapping[str, Any]) -> s
 def _values(axes: Axes, fact: Facts, inches: float) -> int:
     """Put the slopes of one of several panels below it, beside their marks; return how many lines that takes."""
     entries = [entry for entry in fact.entries if entry.value]
-    figure = axes.get_figure()
+    figure = axes.get_figure(root=True)
     if not entries or figure is None or len(figure.axes) == 1:
         return 0
-    columns = max(1, min(3, len(entries), int(inches * PER_INCH / (max(len(e.value) for e in entries) + 4))))
-    look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.1, -0.24), "ncols": columns}
-    look |= {"handlelength": 0.8, "handletextpad": 0.4, "columnspacing": 1.0, "borderpad": 0.0}
+    columns = max(1, min(3, len(entries), int(inches * PER_INCH / (max(len(e.value) for e in entries) + 5))))
+    points = 30 if axes.get_xlabel() else 17  # of the numbers and the name of the axis, whatever the panel's height
+    moved = axes.transAxes + ScaledTranslation(0, -points / 72, figure.dpi_scale_trans)
+    look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.1, 0), "bbox_transform": moved}
+    look |= {"ncols": columns, "handlelength": 1.4, "handletextpad": 0.4, "columnspacing": 1.0, "borderpad": 0.0}
     legend = axes.legend([e.handle for e in entries], [mathtext(e.value) for e in entries], **look)
-    for line in legend.get_lines():
-        line.set_linestyle("none")
+    for line, entry in zip(legend.get_lines(), entries, strict=True):
+        if entry.name:
+            line.set_linestyle("none")
     return math.ceil(len(entries) / columns)
 
 
 def _legend(canvas: Canvas, facts: Sequence[Facts], width: float) -> float:
     """Put the one legend below all panels: lines by their names, then kinds of lines; return its height in inches."""
     alone = len(facts) == 1
-    every = [entry for fact in facts for entry in fact.entries]
+    every = [entry for fact in facts for entry in fact.entries if entry.name or alone]
     key: dict[str, tuple[Any, str]] = {}
     for e in every:
-        key.setdefault(e.name, (e.handle, f"{e.name}: {e.value}" if alone and e.value else e.name))
+        told = ": ".join(filter(None, (e.name, e.value)))
+        key.setdefault(e.name or e.value, (e.handle, told if alone else e.name))
     if len(key) == 1 and not alone and not any(entry.value for entry in every):
         key = {}  # one method throughout: the caption says which
-    for name in (name for fact in facts for name in fact.references):
-        key[name] = (Line2D([], [], **style.REFERENCE_LINE), name)
+    others = {name: (Line2D([], [], **look), name) for fact in facts for name, (_, look) in fact.references.items()}
     for part, (text, look) in KINDS.items():
         if any(part in fact.parts for fact in facts):
-            key[part] = (Line2D([], [], color=style.INK, **look), text)
+            others[part] = (Line2D([], [], color=style.INK, **look), text)
+    key |= dict(list(others.items())[: max(MOST - len(key), 0)])
     if not key:
         return 0.0
     texts = [wrapped(text, int(PER_INCH * width) - 4) for _, text in key.values()]
@@ -259,18 +281,22 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
     said = [figure.title.rstrip("."), figure.caption.rstrip(".")]
     if "95 %" not in figure.caption:  # else the author has said it
         means = MEANS.get(figure.kind, "")
-        said.append(means.replace("Means", "Geometric means", 1) if "geometric" in shown else means)
-    if "predicted" in shown:
-        scale = evidence.study.scale_of(evidence.preset)
-        own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
-        said.append(f"Dashed: the slope printed in the paper{own}")
+        said.append(means.replace("means", "geometric means", 1) if "geometric" in shown else means)
+    scale = evidence.study.scale_of(evidence.preset)
+    own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
+    stated = {"paper": f"the slope printed in the paper{own}", "theory": "the slope of the theory"}
+    if "dashed" not in figure.caption.lower() and (told := [text for part, text in stated.items() if part in shown]):
+        said.append(f"Dashed lines have {' or '.join(told)}")
+    if lines := dict.fromkeys(name for fact in facts for name, _ in fact.references.values()):
+        broad = any(len(fact.references) > 1 for fact in facts)
+        said.append(f"{'Broad' if broad else 'Grey'} lines: {'; '.join(lines)}")
     said += [text for mark, text in MARKS.items() if mark in shown]
-    lines: dict[str, list[str]] = {}
+    left: dict[str, list[str]] = {}
     for number, fact in enumerate(facts):
         for reason, name in fact.remarks:
             of = [f"({chr(97 + number)}) {name}" if len(facts) > 1 else name] if name else []
-            lines.setdefault(reason, []).extend(of)
-    said += [f"{reason}: {'; '.join(names)}" if names else reason for reason, names in lines.items()]
+            left.setdefault(reason, []).extend(of)
+    said += [f"{reason}: {'; '.join(names)}" if names else reason for reason, names in left.items()]
     arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or chosen(evidence.ds, ["*"])
     counts, number = evidence.count((arm, {}) for arm in arms), evidence.ds.sizes["replicate"]
     said.append(f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}")

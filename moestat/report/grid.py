@@ -17,7 +17,7 @@ from rich.text import Text
 GAP, LEAST = 2, 24
 """Blanks between columns; cells of a column of words below which one is left out rather than folded."""
 COLOURS = {"yes": "green", "no": "red", "open": "yellow", "": ""}
-_NUMBER = re.compile(r"[-+\u2212\[(]?(\d|inf)[-+\u2212\[\](),./ %e\dinf]*|")
+_NUMBER = re.compile(r"[-+\u2212\[(]?(\d|inf)[-+\u2212\[\](),./ %e\dinf]*\*?|")
 _TONES = {
     "yes": ("supported", "shown by", "no counterexample"),
     "no": ("not su", "not sh", "refuted"),

@@ -287,8 +287,8 @@ def title(records: Sequence[dict[str, Any]]) -> str:
     return "; ".join(filter(None, [f"{len(mine)} primary claims: {told}", chance.told(mine), rest]))
 
 
-def rich(kept: Sequence[dict[str, Any]]) -> Shown:
-    """Return the ledger for the terminal, one group of rows per paper and study, with the run in its heading.
+def rich(kept: Sequence[dict[str, Any]], head: str) -> Shown:
+    """Return rows of the ledger for the terminal: a group per paper and study, the run in its heading.
 
     Below it stands why runs that are there do not count, each reason once, with the claims that it holds for.
     """
@@ -305,7 +305,7 @@ def rich(kept: Sequence[dict[str, Any]]) -> Shown:
         f"{study}{'' if names == claims[study] else f' ({listed(names, 3)})'}: {why}"
         for (study, why), names in reasons.items()
     ]
-    shown = views.claims(kept, title=title(kept), groups=groups, notes=notes)
+    shown = views.claims(kept, title=head, groups=groups, notes=notes)
     return Shown(shown, spare=("statement", "says", "predicted", "FDR"))
 
 

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure as Canvas
 
 from moestat.claims import selection
 from moestat.claims.selection import NoAnswerError
-from moestat.report import style
+from moestat.report import style, ticks
 from moestat.report.means import along
-from moestat.report.panels import scales, stroke
+from moestat.report.panels import beside, scales, stroke
 from moestat.report.tables import label
 from moestat.study.spec import Figure, Scalar
 
@@ -49,9 +49,12 @@ def paired(
             for index, array in enumerate(arrays):
                 if axes is left or index:
                     x, *means, _ = along(array, figure.x, log=log)
-                    stroke(axes, x, means, index, label=called[index], joined=True, marked=True)
+                    at_x = beside(x, (index + 0.5) / len(names) - 0.5, len(names), log=figure.logx)
+                    stroke(axes, at_x, means, index, label=called[index], joined=len(x) > 1, marked=True)
             scales(axes, figure, taken[0])
         left.set(ylabel=ylabel, yscale="log" if figure.logy else "linear")
+        if figure.logy:
+            ticks.logarithmic(left.yaxis)
         left.set_title(f"({chr(97 + 2 * row)}) values", loc="left")
         right.set_title(f"({chr(98 + 2 * row)}) paired comparison", loc="left")
         right.set_ylabel(f"{'ratio to' if ratio else 'difference from'} {called[0]}")

@@ -15,33 +15,35 @@ import xarray as xr
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
-from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, chosen, is_at, without_lengths_of_one
 from moestat.rates import RateFit
-from moestat.report import style
+from moestat.report import style, ticks
 from moestat.report.means import along
 from moestat.report.tables import label
 from moestat.report.text import mathtext, minus
 from moestat.rounding import number
 from moestat.study.spec import Figure, Panel
 
-NARROW = 40
-"""Panels of fewer characters in width label the decades of a logarithmic axis only: three or more panels in a row."""
 FEW = 12
 """Up to so many points carry markers and bars; more become a line with a band."""
 APART, BESIDE = 0.5, 0.3
 """Width that the marks of one place take, of the distance between places: of categories, and on an axis of numbers."""
 ROOM, CELLS = 48, 64
 """Characters that fit side by side below a panel, else names are slanted; cells that carry their numbers, at most."""
-SMALL: dict[str, Any] = {"fontsize": 6, "color": style.REFERENCE}
+SMALL: dict[str, Any] = {"fontsize": 7, "color": style.REFERENCE}
+SLANTED: dict[str, Any] = {"fontsize": 7, "rotation": 25, "ha": "right", "rotation_mode": "anchor"}
 GUIDE: dict[str, Any] = {"color": style.REFERENCE, "linestyle": ":", "linewidth": 1.0, "zorder": 1.5}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A line as the legend has it: what it looks like, its name, and what it comes to in its panel (a slope, say)."""
+    """A line as the legend has it: what it looks like, its name, and what it comes to in its panel (a slope, say).
+
+    Without a name it is of its panel alone: a stated slope.
+    """
 
     handle: Any
     name: str
@@ -56,7 +58,8 @@ class Facts:
     remarks: list[tuple[str, str]] = field(default_factory=list)
     """What is left out or incomplete, and the line; no line where it is of the whole axis."""
     parts: set[str] = field(default_factory=set)
-    references: list[str] = field(default_factory=list)
+    references: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
+    """Reference lines: their names as the legend has them, their whole names, and what they look like."""
     entries: list[Entry] = field(default_factory=list)
     bar: tuple[Any, str] | None = None
     """The image of a heat map and what its colours mean."""
@@ -94,11 +97,11 @@ def point(ds: xr.Dataset, figure: Figure, panel: Panel) -> dict[str, Any] | None
 
 
 def rates(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, room: int) -> Facts:
-    """Draw geometric means with intervals, fitted lines, the paper's slope, the reference, the loss at the start."""
+    """Draw geometric means with intervals, fitted lines, the stated slope, the reference, the loss at the start."""
     facts, over = Facts(arms=chosen(evidence.ds, panel.arms)), figure.x
     at = point(evidence.ds, figure, panel)
-    printed: set[float] = set()
-    levels: list[np.ndarray] = []
+    stated_slopes: dict[float, tuple[str, RateFit, str]] = {}
+    references: list[_Reference] = []
     step = min(0.035, 0.14 / max(len(facts.arms) - 1, 1))  # the points of several arms at one size stand apart
     for place, arm in enumerate(facts.arms):
         name = names.of_arm[arm]
@@ -113,24 +116,24 @@ def rates(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
             _entry(axes, facts, name, "no value", index, linestyle="none")
             continue
         if lost := int(np.sum(asked - used)):
-            facts.remarks.append((f"{lost} of {asked * len(sizes)} values are missing, zero or negative", name))
+            missing = "Values are missing, zero or negative"
+            facts.remarks.append((missing, f"{lost} of {asked * len(sizes)} of {name}"))
         x = sizes[known] * float(np.exp(step * (place - (len(facts.arms) - 1) / 2)))
         # a single value has no interval, and gets a bar of no length
         bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
         axes.errorbar(x, mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
         axes.plot(x, mean[known], color=colour, linestyle="none", **style.marker(index))
         slope_line(axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
-        text = _slope(fit)
         marks = {"untrusted": not fit.trusted, "bent": bool(fit.bend)}
         marks["unsettled"] = bool(evidence.unsettled(over, arm, figure.options.get("at", {})))
         facts.parts |= {mark for mark, there in marks.items() if there}
-        text += "*" * marks["bent"] + "\N{DOUBLE DAGGER}" * marks["unsettled"]
-        if stated.printed is not None and stated.printed not in printed:  # once for arms that share it
-            printed.add(stated.printed)
-            slope_line(axes, fit, stated.printed, color=colour, linestyle="--", linewidth=1.0)
-            facts.parts.add("predicted")
-            text += f" (paper\N{NO-BREAK SPACE}{stated.printed:g})"
+        text = _slope(fit) + "*" * marks["bent"] + "\N{DOUBLE DAGGER}" * marks["unsettled"]
         _entry(axes, facts, name, text, index, linestyle="-")
+        of_theory = ("theory", stated.predicted, colour), ("theory", stated.bound, style.INK)  # a bound is of all arms
+        for part, slope, ink in (("paper", stated.printed, colour), *of_theory):
+            if slope is not None:  # the first that is stated, once for arms that share it
+                stated_slopes.setdefault(slope, (part, fit, ink))
+                break
         if stated.start and stated.start in evidence.ds:
             start = evidence.series(stated.start, over, arm, at, window=stated.window).samples
             axes.plot(*along(start, over, log=True)[:2], color=colour, linestyle=":", linewidth=1.1)
@@ -138,20 +141,46 @@ def rates(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
         if stated.reference and stated.reference in evidence.ds:  # a bound, or a sandwich; once for arms that share it
             reference = evidence.series(stated.reference, over, arm, at, window=stated.window).samples
             where, level, *_ = along(reference, over, log=True)
-            if np.isfinite(level).any() and not any(np.allclose(level, old, 1e-6, 0.0, True) for old in levels):
-                levels.append(level)
-                axes.plot(where, level, zorder=1.5, **style.REFERENCE_LINE)
-                called = str(evidence.ds[stated.reference].attrs.get("long_name", "") or stated.reference)
-                facts.references = list(dict.fromkeys([*facts.references, called.rpartition(": ")[2]]))
-    axes.set_xscale("log" if figure.logx else "linear")
-    axes.set_yscale("log" if figure.logy else "linear")
-    if figure.logx:  # labels between the decades would run into each other
-        first, last = np.log10(np.maximum(axes.get_xlim(), 1e-300))
-        axes.xaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
-        labelled = room >= NARROW and np.floor(last) <= np.ceil(first)
-        calm = LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf)) if labelled else NullFormatter()
-        axes.xaxis.set_minor_formatter(calm)
+            called = str(evidence.ds[stated.reference].attrs.get("long_name", "") or stated.reference)
+            line = _Reference(called.rpartition(": ")[2], where, level, colour, [name])
+            same = next((old for old in references if np.allclose(old.level, level, 1e-6, 0.0, True)), None)
+            if same is not None:
+                same.of.append(name)
+            elif np.isfinite(level).any():
+                references.append(line)
+    for slope, (part, fit, colour) in stated_slopes.items():
+        facts.parts.add(part)
+        dashed: dict[str, Any] = {"color": colour, "linestyle": "--", "linewidth": 1.0}
+        slope_line(axes, fit, slope, **dashed)
+        text = minus(f"{part} {slope:g}")
+        facts.entries.append(Entry(axes.plot([], [], label=text, **dashed)[0], "", text))
+    for line in references:
+        short, look = line.name.partition(",")[0], dict(style.REFERENCE_LINE)
+        if len(references) > 1:
+            short, look = f"{short}, {line.whose()}", {"color": line.colour, "linewidth": 3.0, "alpha": 0.35}
+        axes.plot(line.where, line.level, zorder=1.5, **look)
+        facts.references[short] = line.name, look
+    for axis, log in ((axes.xaxis, figure.logx), (axes.yaxis, figure.logy)):
+        axes.set(**{f"{axis.axis_name}scale": "log" if log else "linear"})
+        if log:
+            ticks.logarithmic(axis)
     return facts
+
+
+@dataclass
+class _Reference:
+    """A reference line, its colour where there are several, and the names of the arms that share it."""
+
+    name: str
+    where: np.ndarray
+    level: np.ndarray
+    colour: str
+    of: list[str]
+
+    def whose(self) -> str:
+        """Return what the names of its arms have in common, or else the first of them."""
+        parts = [name.split(", ") for name in self.of]
+        return ", ".join(part for part in parts[0] if all(part in other for other in parts)) or self.of[0]
 
 
 def _entry(axes: Axes, facts: Facts, name: str, value: str, index: int, **look: Any) -> None:
@@ -165,7 +194,8 @@ def _slope(fit: RateFit) -> str:
     if not np.isfinite(fit.slope):
         return "no slope"
     half = (fit.high - fit.low) / 2
-    text = f"{fit.slope:z.2f}" + (f" \N{PLUS-MINUS SIGN} {half:.2f}" if np.isfinite(half) else "")
+    digits = 2 if not 0 < half < 0.005 else 3
+    text = f"{fit.slope:z.{digits}f}" + (f" \N{PLUS-MINUS SIGN} {half:.{digits}f}" if np.isfinite(half) else "")
     text = text.replace("-", "\N{MINUS SIGN}").replace(" ", "\N{NO-BREAK SPACE}")
     return text if fit.trusted else f"({text})"
 
@@ -207,20 +237,22 @@ def lines(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
     for index, (name, array) in enumerate(curves):
         x, mean, low, high, used = along(array, figure.x, log=geometric)
         if lost := int((array.sizes.get("replicate", 1) - used)[used > 0].sum()):
-            facts.remarks.append((f"{lost} values are missing", name))
+            facts.remarks.append(("Values are missing", f"{lost} of {name}"))
         if figure.logx and x.dtype.kind == "f" and np.any(x <= 0):
             facts.remarks.append((f"{figure.x} = {number(x[x <= 0][0])} has no place on a logarithmic axis", ""))
             mean = np.where(x > 0, mean, np.nan)
         if np.isfinite(mean).any():
-            at = _places(x, (index + 0.5) / len(curves) - 0.5, len(curves), log=figure.logx)
+            at = beside(x, (index + 0.5) / len(curves) - 0.5, len(curves), log=figure.logx)
             means = mean, np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
-            joined = x.dtype.kind == "f"
+            joined = x.dtype.kind == "f" and len(x) > 1
             drawn = {"joined": joined, "marked": not joined or len(x) <= FEW}
             line = stroke(axes, at, means, names.number(name), label=mathtext(name), **drawn)
             facts.entries.append(Entry(line, name))
     if curves:
         scales(axes, figure, curves[0][1])
     axes.set_yscale("log" if figure.logy else "linear")
+    if figure.logy:
+        ticks.logarithmic(axes.yaxis)
     for name, height in options.get("levels", {}).get(panel.variable, {}).items():
         axes.axhline(height, **GUIDE)
         axes.text(1.0, height, mathtext(name), transform=axes.get_yaxis_transform(), ha="right", va="bottom", **SMALL)
@@ -248,11 +280,11 @@ def _taken(evidence: Evidence, arm: str, figure: Figure, panel: Panel, axes: tup
     return array
 
 
-def _places(x: np.ndarray, place: float, count: int, *, log: bool) -> np.ndarray:
+def beside(x: np.ndarray, place: float, count: int, *, log: bool) -> np.ndarray:
     """Return where the points of a line stand; ``place``, between -0.5 and 0.5, is where it is among the others."""
-    if x.dtype.kind == "U":
+    if x.dtype.kind == "U" or len(x) == 1:
         return np.arange(len(x)) + APART * place
-    if count == 1 or not 2 <= len(x) <= FEW or (log and np.any(x <= 0)):
+    if count == 1 or len(x) > FEW or (log and np.any(x <= 0)):
         return x
     scaled = np.log(x) if log else x
     moved = scaled + BESIDE * place * float(np.diff(scaled).min())
@@ -276,18 +308,15 @@ def stroke(axes: Axes, at: np.ndarray, means: Any, index: int, *, label: str, jo
 
 
 def scales(axes: Axes, figure: Figure, array: xr.DataArray) -> None:
-    """Set up the horizontal axis for the places of an array: names, few numbers, or a scale."""
+    """Set up the horizontal axis for the places of an array: names, or a single number; few numbers, or a scale."""
     places = array[figure.x].values if figure.x in array.coords else np.zeros(0)
-    if places.dtype.kind in "OUb":
-        names = [mathtext(name) for name in places.astype(str)]
-        crowded: dict[str, Any] = {"fontsize": 6, "rotation": 25, "ha": "right", "rotation_mode": "anchor"}
-        axes.set_xticks(np.arange(len(places)), names, **(crowded if len("  ".join(names)) > ROOM else {}))
+    if places.dtype.kind in "OUb" or len(places) == 1:
+        names = [mathtext(number(place) if places.dtype.kind in "iuf" else place) for place in places.tolist()]
+        axes.set_xticks(np.arange(len(places)), names, **(SLANTED if len("  ".join(names)) > ROOM else {}))
         axes.set_xlim(-0.4, len(places) - 0.6)
     elif figure.logx:
         axes.set_xscale("log")
-        if 0 < len(places) <= 8 and np.all(places > 0):
-            axes.set_xticks(places, [number(p) for p in places.astype(float)])
-            axes.set_xticks([], minor=True)
+        ticks.logarithmic(axes.xaxis, places)
     elif len(places) and np.array_equal(places, np.round(places.astype(float))):
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
 
@@ -319,11 +348,14 @@ def heatmap(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names:
     if mean.shape[1] * (max(map(len, texts.values()), default=0) + 0.7) <= room:
         for (row, column), text in texts.items():
             dark = float(np.dot(colours(scale(mean[row, column]))[:3], [0.3, 0.59, 0.11])) < 0.5
-            axes.text(column, row, text, ha="center", va="center", size=6.5, color=style.PAGE if dark else style.INK)
-    for axis, name in ((axes.xaxis, figure.x), (axes.yaxis, figure.y)):
+            axes.text(column, row, text, ha="center", va="center", size=7, color=style.PAGE if dark else style.INK)
+    for axis, name in ((axes.yaxis, figure.y), (axes.xaxis, figure.x)):
         labels = array[name].values if name in array.coords else np.arange(array.sizes[name])
         places = np.arange(0, len(labels), -(-len(labels) // 10))
-        axis.set_ticks(places, [mathtext(number(v)) for v in labels[places].tolist()])
+        called = [mathtext(number(v)) for v in labels[places].tolist()]
+        crowded = axis is axes.xaxis and len("  ".join(called)) > room
+        axis.set_ticks(places, called, **(SLANTED if crowded else {}))
+        room -= max(map(len, called), default=0)
     axes.tick_params(length=0)
     axes.set_ylabel(mathtext(options.get("ylabel", figure.y)))
     facts.bar = image, panel.ylabel or panel.variable

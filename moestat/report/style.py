@@ -23,7 +23,7 @@ the three kinds of colour blindness."""
 MARKERS = ("o", "s", "^", "D", "v", "P")
 RC: Mapping[str, Any] = {
     "font.size": 8.0,
-    "axes.titlesize": 8.5,
+    "axes.titlesize": 8.0,
     "axes.titleweight": "bold",
     "xtick.labelsize": 7.5,
     "ytick.labelsize": 7.5,

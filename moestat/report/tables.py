@@ -276,7 +276,8 @@ def tidy(ds: xr.Dataset, variables: Sequence[str] | None = None) -> pd.DataFrame
     own: list[str] = []
     for name in map(str, variables):
         if name not in names:
-            raise InputError(f"the results hold no variable {name!r}{nearest(name, names) or ';'} {listed(names)}")
+            meant = nearest(name, names) or ";"
+            raise InputError(f"the results hold no variable {name!r}{meant} they hold {listed(names, 8)}")
         if "replicate" not in ds[name].dims:
             raise InputError(f"the variable {name!r} has no dimension 'replicate': it is one number per cell")
         dims = [str(dim) for dim in ds[name].dims]

@@ -35,7 +35,8 @@ def minus(text: str) -> str:
     return MINUS.sub("\N{MINUS SIGN}", text).replace("<=", "\u2264").replace(">=", "\u2265")
 
 
-def _raised(text: str, pattern: str) -> str:
+def raised(text: str, pattern: str) -> str:
+    """Return text with minus signs, and each exponent in its place in a pattern."""
     return EXPONENT.sub(lambda match: pattern.format(minus(match[1] or match[2])), minus(text))
 
 
@@ -45,7 +46,7 @@ def html(text: object) -> Markup:
     >>> print(html("radius n^(-1/2) & more"))
     radius n<sup>−1/2</sup> &amp; more
     """
-    return Markup(_raised(escape(minus(str(text)), quote=False), "<sup>{}</sup>"))
+    return Markup(raised(escape(minus(str(text)), quote=False), "<sup>{}</sup>"))
 
 
 def markdown(text: object) -> str:
@@ -63,7 +64,7 @@ def mathtext(text: object) -> str:
     >>> print(mathtext("costs $5 at n^(-1/2)"))
     costs \$5 at n$^{−1/2}$
     """
-    return _raised(str(text).replace("$", r"\$"), "$^{{{}}}$")
+    return raised(str(text).replace("$", r"\$"), "$^{{{}}}$")
 
 
 def latex(text: object) -> str:

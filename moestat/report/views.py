@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from moestat.claims.wording import WHEN, count_written, written
 from moestat.report import text
 from moestat.report.grid import Table, table, tone
 from moestat.rounding import estimate, number
+from moestat.sentences import counted
 from moestat.study.cells import SENSITIVITY
 from moestat.study.spec import has_paper
 
@@ -209,6 +211,19 @@ def tally(rows: Sequence[Mapping[str, Any]], **more: int) -> str:
     return "; ".join(filter(None, [in_words(wording.tally(mine) | more), of_rules(mine), *rest]))
 
 
+def sentence(rows: Sequence[Mapping[str, Any]], findings: Sequence[str]) -> str:
+    """Return what a run says in one sentence: the first of its findings, or the verdicts of its claims.
+
+    >>> sentence([{"wording": "supported", "verdict": "supported", "scale": "paper", "cell": ""}], [])
+    'Of 1 claim: 1 supported.'
+    """
+    if findings:
+        return re.split(r"(?<=[.!?])\s+(?=[A-Z])", " ".join(findings[0].split()))[0]
+    mine = [row for row in rows if row["cell"]] or list(rows)
+    which = "primary claim" if len(mine) < len(rows) else "claim"
+    return f"Of {counted(len(mine), which)}: {in_words(wording.tally(mine))}." if mine else "The study makes no claim."
+
+
 def of_rules(rows: Sequence[Mapping[str, Any]]) -> str:
     """Say when the rules of verdicts were written; of no verdicts an empty text."""
     counts = count_written(rows)
@@ -253,7 +268,7 @@ def latex(shown: Table, *, label: str = "") -> str:
 def chip(wording: str, count: int | None = None) -> Markup:
     """Return a verdict, or how many there are of it, as a coloured word with a sign."""
     words, kind = wording if count is None else f"{count} {wording}", tone(wording)
-    sign = Markup('<span aria-hidden="true">{}</span> ').format(SIGNS[kind]) if kind else ""
+    sign = Markup('<span aria-hidden="true">{}</span>&nbsp;').format(SIGNS[kind]) if kind else ""
     return Markup('<span class="verdict {}">{}{}</span>').format(kind, sign, words)
 
 
@@ -273,7 +288,7 @@ def paragraphs(prose: str) -> Markup:
 
     The rest of Markdown stays text, so that nothing in a formula becomes a link, a heading or an escape.
     """
-    return Markup(_prose().render(prose.strip()).rstrip())
+    return Markup(text.raised(_prose().render(prose.strip()).rstrip(), "<sup>{}</sup>"))
 
 
 @cache

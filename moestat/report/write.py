@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,8 @@ IN_FILES = ["sd", "median", "replicates"]
 KEPT = ("rates", "parameters", "summaries")
 """The tables that are files of their own."""
 ALL = (*KEPT, "statuses", "failures", "diagnostics")
-ROWS, SENTENCES = 20, 3
-"""Claims and findings on the one screen that a run ends with."""
+ROWS, FIRST, SENTENCES = 20, 10, 3
+"""Claims on the one screen that a run ends with, those on the first screen of the page, and reasons on the former."""
 MOST_ROWS = 200
 """A longer table of means is cut in the page; the file holds all of it."""
 HIDDEN = {"command", "set", "settings", "title", "notes", "source", "paper", "problem"}
@@ -75,26 +76,34 @@ class Report:
     """Claims on the slopes of lines that bend."""
     sentences: list[str] = field(default_factory=list)
     """The findings that hold."""
-    figure: Path | None = None
 
     def answer(self) -> RenderableType:
         """Return one screen: printed, ours and verdict of each claim, what they say together, where the rest is."""
         if not len(self.claims):
-            return Group(self.rates_table(), self.summary)
-        told = [_reason(row) for row in self.claims.to_dict("records") if math.isnan(row["estimate"])][:SENTENCES]
-        told += [Text(sentence) for sentence in self.sentences[:SENTENCES]]
-        first = self.claims.sort_values("cell", key=lambda cell: cell == "", kind="stable").head(ROWS)
-        more = len(self.claims) - len(first)
+            return Group(self.rates_table(ROWS), self.summary)
+        rows = self.claims.to_dict("records")
+        told = [_reason(row) for row in rows if math.isnan(row["estimate"])][:SENTENCES]
+        primary = [row for row in rows if row["cell"]] or rows
+        more = len(rows) - min(len(primary), ROWS)
         notes = [f"and {more} more claims: --verbose"] if more else []
-        shown = views.claims(first.to_dict("records"), bent=self.bent, notes=notes).without(["statement", "says"])
-        return Group(Shown(shown), *told, *([Text("")] if told else []), self.summary)
+        shown = views.claims(primary[:ROWS], bent=self.bent, notes=notes)
+        spare = [
+            "statement",
+            "says",
+            "cell",
+            *([] if {"edited", "added"} & {row["sealed"] for row in rows} else ["rule"]),
+        ]
+        told += [Text(re.sub("[`*]", "", views.sentence(rows, self.sentences)))] if self.sentences else []
+        return Group(Shown(shown.without(spare)), *told, self.summary)
 
-    def rates_table(self) -> Shown:
-        """Return the rate table for a terminal; without rates, that of means."""
-        if len(self.tables["rates"]):
-            short = self.tables["rates"].assign(label=self.tables["rates"]["arm"])
-            return Shown(views.rates(short), spare=("bound", *NOT_IN_PAPER))
-        return Shown(views.summaries(self.tables["summaries"]).without(IN_FILES), spare=("MCSE",))
+    def rates_table(self, most: int | None = None) -> Shown:
+        """Return the rate table for a terminal, or its first rows; without rates, that of means."""
+        rates, means = self.tables["rates"], self.tables["summaries"]
+        made = views.rates(rates.assign(label=rates["arm"])) if len(rates) else views.summaries(means).without(IN_FILES)
+        if most is not None and (more := len(made.rows) - most) > 0:
+            notes = [*made.notes[:1], f"and {more} more rows: --verbose"]
+            made = replace(made, rows=made.rows[:most], groups=made.groups[:most], notes=notes)
+        return Shown(made, spare=("bound", *NOT_IN_PAPER) if len(rates) else ("MCSE",))
 
     def claims_table(self) -> RenderableType:
         """Return the claims table for a terminal: as many columns as fit, and the reasons."""
@@ -114,9 +123,8 @@ class Report:
         judged = "The study makes no claim."
         if len(self.claims):
             judged = f"Claims: {views.tally(self.claims.to_dict('records'))}."
-        drawn = [f"Figure: {self.figure}"] if self.figure else []
         page = f"Report: {self.folder / 'report.html'}  (every table and reason: --verbose)"
-        return Text("\n".join([f"{self.runs}.", judged, *self.problems, *drawn, page]))
+        return Text("\n".join([f"{self.runs}.", judged, *self.problems, page]))
 
 
 def _reason(row: Mapping[str, Any]) -> Text:
@@ -141,12 +149,14 @@ def write_outputs(
         places = cells.of_studies({name: study})
     stands = {claim.id: cells.where(places, name, claim.id) for claim in study.claims}
     claims = tables.claims(judgements)
-    drawn = [_draw(evidence, figure, folder) for figure in evidence.study.figures if figures.shown(evidence, figure)]
+    numbers: dict[str, int] = {}  # a line has one colour in all figures
+    shown = [figure for figure in evidence.study.figures if figures.shown(evidence, figure)]
+    drawn = [_draw(evidence, figure, folder, numbers) for figure in shown]
     notes = [*lines(provenance.get("notes")), *changes]
     texts = {"claims.csv": csv_text.dump(claims), "rates.csv": csv_text.dump(made["rates"])}
-    for name, shown in views.frames({name: made[name] for name in KEPT}):
+    for name, table_of in views.frames({name: made[name] for name in KEPT}):
         texts[f"{name}.csv"] = csv_text.dump(made[name])
-        texts[f"{name}.tex"] = views.latex(shown.without(NOT_IN_PAPER), label=f"tab:{name}")
+        texts[f"{name}.tex"] = views.latex(table_of.without(NOT_IN_PAPER), label=f"tab:{name}")
     texts["report.html"] = page(evidence, made, judgements, stands, drawn, {**provenance, "notes": notes})
     for name, text in texts.items():
         files.write(folder / name, text.encode(), durable=False)
@@ -159,15 +169,14 @@ def write_outputs(
         f"{counts.replicates} runs: {counts}",
         bent=frozenset(verdict.claim for verdict in judgements if verdict.bend),
         sentences=findings(evidence.study, judgements),
-        figure=next((folder / f"{figure.name}.png" for figure in drawn if not figure.problem), None),
     )
 
 
-def _draw(evidence: Evidence, figure: Figure, folder: Path) -> Drawn:
+def _draw(evidence: Evidence, figure: Figure, folder: Path, numbers: dict[str, int]) -> Drawn:
     """Draw a figure of a run and write its files."""
     name = figure_file(evidence.study, evidence.preset, figure.name)
     try:
-        canvas, facts = figures.draw_evidence(evidence, figure)
+        canvas, facts = figures.draw_evidence(evidence, figure, numbers)
     except figures.FigureError as error:
         return Drawn(name, problem=str(error))
     caption = figures.caption(evidence, figure, facts)
@@ -199,17 +208,21 @@ def page(
     arms = [(arm.name, arm.label, ", ".join(f"{k} = {_text(v)}" for k, v in arm.settings.items())) for arm in there]
     rows = sorted((v.row() | dict(stands[v.claim]) for v in verdicts), key=lambda row: not row["cell"])
     claims, primary = {claim.id: claim for claim in study.claims}, [row for row in rows if row["cell"]]
+    told, bent = findings(study, verdicts), {verdict.claim for verdict in verdicts if verdict.bend}
     page = views.environment().get_template("report.html.j2")
     return page.render(
         study=study,
         preset=preset,
+        answer=views.sentence(rows, told),
+        short=[row | _shortly(row, bent) for row in (primary or rows)[:FIRST]],
+        bent=views.BENT if bent else "",
         scale=views.scale_of(study.scale_of(preset), study.paper),
         tally=tally(primary or rows),
         rules=views.of_rules(primary or rows),
         sensitivity=len(rows) - len(primary) if primary else 0,
         counts=evidence.count(),
         warnings=lines(provenance.get("notes")),
-        findings=findings(study, verdicts),
+        findings=told,
         figures=figures,
         claims=[row | {"told": _told(row, claims[row["claim"]])} for row in rows],
         elsewhere=[claim.id for claim in study.claims if claim not in judged(study, preset)],
@@ -219,6 +232,12 @@ def page(
         about=dict.fromkeys(("study", "date", "moestat_version", "command"), "") | dict(provenance),
         provenance=_provenance(provenance),
     )
+
+
+def _shortly(row: Mapping[str, Any], bent: Collection[str]) -> dict[str, str]:
+    """Return the cells of a claim on the first screen of the page; an interval is not broken."""
+    ours = views.estimated(row).replace(", ", ",\N{NO-BREAK SPACE}") + "*" * (row["claim"] in bent)
+    return {"predicted": number(row["predicted"]), "ours": ours, "when": views.when(row)}
 
 
 def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
@@ -309,7 +328,7 @@ def filled(study: Study, ds: xr.Dataset) -> Study:
         x, hue = axes[0], axes[1] if len(axes) == 2 else "arm"
         wide = ds[x].dtype.kind in "fiu" and 0 < 10 * float(ds[x].min()) <= float(ds[x].max())
         names = summaries[:MOST_PANELS]
-        panels = [{"variable": name, "ylabel": str(ds[name].attrs.get("long_name", name))} for name in names]
+        panels = [{"variable": name, "title": str(ds[name].attrs.get("long_name", name))} for name in names]
         made = {"kind": "lines", "x": x, "hue": hue, "logx": wide, "logy": False, "panels": panels}
         caption = "Means over replicates with their 95 % intervals."
         changes["figures"] = [Figure.model_validate(made | {"caption": caption})]

@@ -151,8 +151,8 @@ def described(name: str) -> tuple[str, list[Setting]]:
     built_in = own_experiments()
     if name not in built_in and "." not in name and not importable(name):
         raise InputError(
-            f"there is no experiment {name!r}{nearest(name, built_in) or ';'} they are {listed(built_in)}, "
-            "and any import path"
+            f"there is no experiment {name!r}{nearest(name, built_in) or ';'} allowed are import paths, and the names "
+            "of: python -m moestat.study settings"
         )
     module = load(built_in.get(name, name), "settings")
     return _first(module.__doc__), _settings(module.Settings)

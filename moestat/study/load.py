@@ -98,8 +98,9 @@ def find(name: str | Path) -> Path:
     for path in (Path(f"{text}.py"), *sorted(Path().glob(f"*/{text}.py"))):
         if path.is_file():
             raise InputError(f"there is no study {text!r}, but a file of that name; give its path: {path}")
-    if hint := nearest(text, known):  # the list of all would push it off the screen
-        raise InputError(f"there is no study {text!r}{hint} The list of all: python -m moestat.study --list")
+    hint = nearest(text, known)
+    if hint or len(known) > MOST_TOLD:  # the list of all would push it off the screen
+        raise InputError(f"there is no study {text!r}{hint or '.'} The list of all: python -m moestat.study --list")
     lines = "".join(f"\n  {key}  {summary(path)[0]}" for key, path in known.items()) or "\n  (none here)"
     raise InputError(f"there is no study {text!r}. The known studies are:{lines}")
 

@@ -92,8 +92,8 @@ study.figure(
     logx=False,
     logy=False,
     panels=[
-        dict(title="gradients in $W$", variable="conflict", ylabel="conflicting pairs"),
-        dict(title="gradients in $W_{KQ}$", variable="attention_conflict", ylabel="conflicting pairs"),
+        dict(title="gradients in W", variable="conflict", ylabel="conflicting pairs"),
+        dict(title="gradients in W_KQ", variable="attention_conflict", ylabel="conflicting pairs"),
     ],
     options=dict(within=dict(conflict=[0, 1], attention_conflict=[0, 1]), share_y=True),
     caption="Share of pairs of samples at one expert whose gradients have a negative inner product. Means and "

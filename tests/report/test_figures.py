@@ -11,7 +11,7 @@ import moestat
 from moestat import figures as own
 from moestat import rates as log_log
 from moestat.claims.evidence import Evidence
-from moestat.report import figures, style
+from moestat.report import figures, style, ticks
 from moestat.report.paired_figure import paired
 from moestat.study.spec import Figure
 
@@ -59,7 +59,52 @@ def test_points_bars_and_lines_of_a_rate_panel(ds):
     assert reference.get_ydata() == pytest.approx(ds["fisher_L3"][0].values)
     text = f"{fit.slope:.2f} \N{PLUS-MINUS SIGN} {(fit.high - fit.low) / 2:.2f}".replace("-", "\N{MINUS SIGN}")
     shown = facts.entries[0].value.replace("\N{NO-BREAK SPACE}", " ")
-    assert text in shown and shown.endswith("(paper -0.24)")
+    assert shown.startswith(text) and facts.entries[-1].value == "paper \N{MINUS SIGN}0.24"
+    below = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert below[0] == facts.entries[0].value and below[-1] == facts.entries[-1].value
+
+
+def test_figures_of_one_run_share_colours_legends_stay_short_and_each_reference_has_the_colour_of_its_arm(ds):
+    ds["fisher_L3"] = ds["fisher_L3"].copy() * xr.DataArray([1.0, 2.0, 2.0, 2.0], dims="arm")
+    ds["fisher_L3"].attrs["long_name"] = "Fisher line, as told"
+    ds["arm_label"] = ("arm", ["softmax, local", "sigmoid, local", "sigmoid, global", "sigmoid, grid"])
+    evidence = Evidence(ds, study_of(ds, claims=[], figures=[], rates=[RATE]), "quick")
+    numbers = {}
+    first, _ = figures.draw_evidence(evidence, figure(PANEL | {"arms": [str(ds["arm"].values[1])]}), numbers)
+    second, facts = figures.draw_evidence(evidence, figure(PANEL), numbers)
+
+    def colours(canvas):
+        shown = canvas.legends[0]
+        pairs = zip(shown.get_texts(), shown.get_lines(), strict=True)
+        return {text.get_text().partition(":")[0]: line.get_color() for text, line in pairs}
+
+    assert colours(first)["sigmoid, local"] == colours(second)["sigmoid, local"] != colours(second)["softmax, local"]
+    assert colours(second)["Fisher line, sigmoid"] == colours(second)["sigmoid, local"]
+    assert len(colours(second)) == figures.MOST and "loss at the start" in figures.caption(evidence, figure(), facts)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([100, 1000, 100_000], ["$10^{2}$", "$10^{3}$", "$10^{4}$", "$10^{5}$"]),
+        ([300, 4000], ["500", "1000", "2000"]),
+        ([30, 52], ["30", "40", "50"]),
+        ([2e-6, 4e-6], [f"${digit} \\times 10^{{\N{MINUS SIGN}6}}$" for digit in (2, 3, 4)]),
+    ],
+)
+def test_a_logarithmic_axis_has_powers_of_ten_or_else_plain_numbers(sizes, expected):
+    axes = style.new_figure(3, 2).subplots()
+    axes.set(yscale="log", ylim=(sizes[0] * 0.99, sizes[-1] * 1.01))
+    ticks.logarithmic(axes.yaxis)
+    axes.figure.canvas.draw()
+    assert [label.get_text() for label in axes.get_yticklabels()] == expected
+
+
+def test_the_arms_of_a_single_place_stand_side_by_side_above_its_name():
+    ds = curves().isel(experts=[1])
+    canvas = own.lines(ds, "last", over="experts", arms=["mlp", "cnn"])
+    places = [line.get_xdata()[0] for line in lines(canvas.axes[0], linestyle="None")]
+    assert places[0] < 0 < places[1] and [label.get_text() for label in canvas.axes[0].get_xticklabels()] == ["8"]
 
 
 def test_numbers_and_caption_say_what_is_not_to_be_trusted_and_on_how_many_runs_they_rest(ds):
@@ -72,8 +117,8 @@ def test_numbers_and_caption_say_what_is_not_to_be_trusted_and_on_how_many_runs_
     assert "240 runs (10 replicates per point): 1 failed, 0 not converged. preset quick." in caption
     assert "By the author." in caption and "(this run is at reduced scale)" in caption
     values = [entry.value for entry in facts[0].entries]
-    assert values[0].startswith("(") and "*" in values[1] and "values are missing" in caption
-    assert "In brackets: a slope that is not trusted" in caption and "*: the line is bent" in caption
+    assert values[0].startswith("(") and "*" in values[1] and "Values are missing" in caption
+    assert "Slopes in brackets" in caption and "* marks a bent line" in caption
 
 
 def curves():
@@ -170,7 +215,7 @@ def test_heat_maps_share_their_scale_and_each_panel_stands_at_its_own_point_the_
     np.testing.assert_allclose(np.ma.filled(maps[0].get_images()[0].get_array(), np.nan), first)
     third = ds["last"].sel(arm="cnn", replicate=3).transpose("task", "experts").values
     np.testing.assert_allclose(np.ma.filled(maps[2].get_images()[0].get_array(), np.nan), third)
-    assert f"run 0: {np.nanmean(first):.3f}" in maps[0].get_title(loc="left")
+    assert f"run 0: {np.nanmean(first):.3f}" in [text.get_text() for text in maps[0].texts]
 
 
 def test_losses_of_ones_own_are_drawn_onto_axes_of_ones_own_and_saved(tmp_path):

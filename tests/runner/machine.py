@@ -105,7 +105,7 @@ def own(folder: Path, name: str, body: str, head: str = "") -> str:
 def undrawn() -> Iterator[None]:
     """Let reports of this process have no pictures: those take a second each."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(write, "_draw", lambda evidence, figure, folder: Drawn(figure.name))
+        patch.setattr(write, "_draw", lambda evidence, figure, folder, numbers: Drawn(figure.name))
         yield
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from machine import inside, results, said, write_study
+from machine import inside, outside, results, said, write_study
 
 import moestat
 from moestat.errors import InputError
-from moestat.report import variables
+from moestat.report import variables, write
 from moestat.runner import experiments
 from moestat.study import load
 
@@ -46,6 +46,9 @@ def test_every_setting_and_variable_of_every_experiment_is_explained():
 
 def test_the_settings_and_variables_of_an_experiment_are_listed(monkeypatch):
     code, out, _ = inside("settings", "regression")
+    assert code == 0 and 'regime          default "dense"' in out and "quotient" in out
+    assert len(out.splitlines()) <= 40 and max(map(len, out.splitlines())) <= 100
+    code, out, _ = inside("settings", "regression", "-v")
     words = " ".join(out.split())
     assert code == 0 and 'regime text, default "dense"; allowed: "dense", "sparse"' in words
     assert "L3 Voronoi loss L3, equation (12)" in words
@@ -55,6 +58,23 @@ def test_the_settings_and_variables_of_an_experiment_are_listed(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parent)
     own = " ".join(inside("settings", "toy")[1].split())
     assert "kind" in own, "an experiment of one's own"
+
+
+@pytest.mark.parametrize(
+    "words", [["help"], ["list", "SA"], ["settings"], ["--claims", "SA"], ["--paper", "SA"], ["claim", "moe-routing"]]
+)
+def test_a_short_answer_is_one_screen(words):
+    done = outside(*words)
+    lines = done[1].splitlines()
+    assert done[0] == 0 and 5 < len(lines) <= 40, done[2]
+    assert max(len(line) for line in lines if "python -m" not in line) <= 100, "but a command is not broken"
+
+
+def test_a_figure_that_cannot_be_drawn_fails_the_command_and_the_rest_of_the_report_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(write, "_draw", lambda *given: write.Drawn("figure", problem="there is no ink"))
+    code, out, err = inside(write_study(tmp_path), "--out", tmp_path, "--jobs", 1, "--quiet")
+    assert code == 1 and "figures could not be drawn" in err and "there is no ink" in out
+    assert (tmp_path / "study" / "quick" / "report.html").is_file()
 
 
 def test_runs_are_merged_by_what_they_are(tmp_path):

@@ -207,8 +207,8 @@ def drawn(rows: Sequence[tuple[str, States, tuple[float, ...]]]) -> Canvas:
     """
     steps = sorted({key[-1] for _, states, _ in rows for found in states.values() for key in found})
     canvas = style.new_figure(style.TWO_COLUMNS, 1.5 + 0.42 * len(rows))
-    grid = canvas.subplots(len(PEAKS), len(TITLES), sharex=True, sharey=True)
-    for line, (kind, peak) in zip(grid, PEAKS.items(), strict=True):
+    grid, first = canvas.subplots(len(PEAKS), len(TITLES), sharex=True, sharey=True), next(iter(PEAKS))
+    for line, kind in zip(grid, PEAKS, strict=True):
         for axes, (sentence, title) in zip(line, TITLES.items(), strict=True):
             table = np.full((len(rows), len(steps)), np.nan)
             scale, digits = (1, 1) if sentence == "rise" else (100, 0)
@@ -217,18 +217,19 @@ def drawn(rows: Sequence[tuple[str, States, tuple[float, ...]]]) -> Canvas:
                     if key[:-1] == place:
                         j = steps.index(key[-1])
                         table[i, j] = state
-                        value = f"{scale * mean:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
+                        value = f"{scale * mean:+.{digits}f}".replace("-", "\N{MINUS SIGN}").replace("0.", ".")
                         ink = style.PAGE if state else style.INK
-                        axes.text(j, i, value, ha="center", va="center", fontsize=5.5, color=ink)
+                        axes.text(j, i, value, ha="center", va="center", fontsize=7, color=ink)
             axes.imshow(table, cmap=ListedColormap(SHADES), vmin=-1, vmax=1, aspect="auto")
             axes.grid(visible=False)
-            axes.set_title(f"{kind.upper()}, {peak}: {title}", fontsize=6.3)
+            if kind == first:
+                axes.set_title(title)
             axes.set_xticks(range(len(steps)), [f"{step / 1000:g}" for step in steps])
             axes.set_yticks(range(len(rows)), [label for label, *_ in rows])
     for axes in grid[-1]:
         axes.set_xlabel("T η")
-    for axes in grid[:, 0]:
-        axes.set_ylabel("n, σ₀")
+    for axes, (kind, peak) in zip(grid[:, 0], PEAKS.items(), strict=True):
+        axes.set_ylabel(f"{kind.upper()}, peak {peak}\nn, σ₀")
     marks = [Patch(facecolor=shade, edgecolor=style.REFERENCE, linewidth=0.4) for shade in SHADES]
     canvas.legend(marks, ["reversed", "open", "holds"], loc="outside lower center", ncols=3)
     return canvas

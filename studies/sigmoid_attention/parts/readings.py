@@ -14,6 +14,7 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
 from moestat.rates import Estimate
 from moestat.report import style
+from moestat.report.text import minus
 from moestat.study.spec import Claim, Figure
 
 NINTH = dict(copy="a copy", split="split off", elsewhere="elsewhere", target="best pseudo-truth")
@@ -117,14 +118,13 @@ def picture(
             axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
             for (row, column), value in np.ndenumerate(shares.values):
                 colour = style.PAGE if value > 0.5 else style.INK
-                axes.text(column, row, f"{value:.0%}", color=colour, fontsize=6.5, ha="center", va="center")
+                axes.text(column, row, f"{value:.0%}", color=colour, fontsize=7, ha="center", va="center")
             axes.set_xticks(range(shares.sizes["radius"]), [f"{r:g}" for r in shares["radius"].values])
-            axes.set_yticks(range(shares.sizes["exponent"]), [f"{a:g}" for a in shares["exponent"].values])
-            axes.tick_params(labelsize=6.5, length=0)
-        axes_of[0].set_ylabel(title, fontsize=7)
-    for head, axes in zip(heads, grid[0], strict=True):
-        axes.set_title(head, fontsize=7.5)
-    canvas.supxlabel("radius of the start at n = 1000, standard deviation of a coordinate", fontsize=7.5)
-    canvas.supylabel("power of n with which the radius falls", fontsize=7.5)
-    canvas.suptitle(figure.title)
+            axes.set_yticks(range(shares.sizes["exponent"]), [minus(f"{a:g}") for a in shares["exponent"].values])
+            axes.tick_params(labelsize=7, length=0)
+        axes_of[0].set_ylabel(minus(title), fontsize=7)
+    for letter, head, axes in zip("abc", heads, grid[0], strict=False):
+        axes.set_title(f"({letter}) {head}", loc="left")
+    canvas.supxlabel("radius of the start at n = 1000, standard deviation of a coordinate", fontsize=8)
+    canvas.supylabel("power of n with which the radius falls", fontsize=8)
     return canvas

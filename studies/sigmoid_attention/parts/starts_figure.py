@@ -11,8 +11,9 @@ from matplotlib.figure import Figure as Canvas
 
 import moestat
 from moestat.claims.evidence import Evidence
-from moestat.report import style
+from moestat.report import style, ticks
 from moestat.report.means import along
+from moestat.report.text import minus
 from moestat.runner import records, results
 from moestat.study.spec import Figure
 
@@ -47,8 +48,8 @@ def starts(ds: xr.Dataset, figure: Figure, *, evidence: Evidence) -> Canvas:
         _panel(axes, evidence, gate, expert, kept)
         axes.set_title(f"({letter}) {gate} gate, {EXPERTS[expert]} experts", loc="left")
         axes.set(xscale="log", yscale="log", xlabel="sample size n", ylabel="Voronoi loss L3")
+        ticks.logarithmic(axes.xaxis)
         axes.label_outer()
-    canvas.suptitle(figure.title)
     entries = [entry for axes in grid.flat for entry in zip(*axes.get_legend_handles_labels(), strict=True)]
     handles = {name: handle for handle, name in entries}
     canvas.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=3, frameon=False)
@@ -65,10 +66,14 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
         slope = round(evidence.series("L3", "n", name).fit.slope, 2) + 0.0  # no -0.00
         colour, bars = style.colour(number), np.stack([mean - low, high - mean])
         axes.errorbar(n, mean, yerr=bars, color=colour, label=words, linewidth=1.2, **style.marker(number))
-        axes.annotate(f"{slope:.2f}", (n[-1], mean[-1]), (5, 0), textcoords="offset points", color=colour, va="center")
+        axes.annotate(
+            minus(f"{slope:.2f}"), (n[-1], mean[-1]), (5, 0), textcoords="offset points", color=colour, va="center"
+        )
     n = ds["n"].values.astype(float)
     scale, exponent = PRINTED[gate, expert]
-    axes.plot(n, scale * n**exponent, color=style.INK, linestyle="--", linewidth=1.2, label="printed in Fig. 1")
+    axes.plot(n, scale * n**exponent, color=style.INK, linestyle="--", linewidth=1.2)
+    middle, text = np.sqrt(n[0] * n[-1]), minus(f"Fig. 1: {exponent}")
+    axes.annotate(text, (middle, scale * middle**exponent), (0, 3), textcoords="offset points", fontsize=7)
     if gate == "softmax":  # the model of the other gate does not hold the truth, and its line is no bound
         lines = ds["line_L3"].sel(arm=f"{arm}-printed").transpose("n", "replicate").values
         axes.fill_between(n, np.nanmin(lines, 1), np.nanmax(lines, 1), color=style.REFERENCE, alpha=0.2, linewidth=0)
@@ -76,7 +81,7 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
     if kept is not None and arm in kept["arm"].values:
         sizes, mean, *_ = along(kept["L3"].sel(arm=arm), "n", log=True)
         axes.plot(sizes, mean, "s:", color=style.INK, markersize=3, linewidth=0.8, label="least squares (record)")
-    axes.text(0.02, 0.03, f"printed start: {NINTH[gate]}", transform=axes.transAxes, fontsize=6.5)
+    axes.text(0.02, 0.03, f"printed start: {NINTH[gate]}", transform=axes.transAxes, fontsize=7)
     axes.set_xlim(n[0] / 1.3, n[-1] * 2.6)
 
 
