@@ -75,7 +75,7 @@ def claims(arguments: argparse.Namespace) -> None:
     if arguments.write:
         rows = ledger.primary(_rows(arguments.out, studies))
         forms = {".html": lambda: ledger.page(rows), ".csv": lambda: csv_text.dump(ledger.frame(rows))}
-        return _write(arguments.write, forms, ledger.title(rows).partition("; ")[0])
+        return _write(arguments.write, forms, ledger.title(rows))
     if word or arguments.all:
         show(arguments.out, studies, word, whole=arguments.all)
         return print(f"One claim: {called()} claim ID; as a page: {called()} --claims --write FILE.html")

@@ -25,7 +25,7 @@ examples:
   moestat regression_rate --preset paper     a study at the size of the paper
   moestat check "SA Fig. 1"                  does a figure stand? an answer in ten lines
   moestat rates errors.csv --theory -0.5     slopes of errors of one's own
-exit codes: 0 done, 1 stopped (disk, lock, missing), 2 wrong input, 3 stale, 130 interrupted
+exit codes: 0 done, 1 stopped or replicates lost, 2 wrong input, 3 stale, 130 interrupted
 """
 WIDTH = 100
 """Columns of what has no terminal."""

@@ -216,7 +216,7 @@ def merge(arguments: argparse.Namespace) -> None:
 
 def _tell(result: Result) -> None:
     """Print the answer of a run; raise if it is not complete."""
-    from moestat.runner import needs
+    from moestat.runner import needs, store
 
     tally, request, shown = result.tally, result.plan.request, result.plan.study_file
     if result.dataset is None:
@@ -239,6 +239,11 @@ def _tell(result: Result) -> None:
         say(f"note: {told}")
     if result.report is not None:
         _complain(result.report)
+    lost = {status.name.lower().replace("_", " "): tally[status.name.lower()] for status in store.FAILED_FOR_GOOD}
+    if any(lost.values()):
+        told = listed([f"{count} {how}" for how, count in lost.items() if count])
+        again = dataclasses.replace(request, retry_failed=True).command()
+        raise UserError(f"of {tally['replicates']} replicates {told}; the others are kept. Try again with: {again}")
 
 
 def _complain(report: Report) -> None:

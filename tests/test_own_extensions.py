@@ -52,6 +52,7 @@ def test_the_study_runs_and_its_replicates_converge(folder, command, monkeypatch
         _python(folder, *words)
     else:
         monkeypatch.chdir(folder)
+        monkeypatch.delitem(sys.modules, "mine", raising=False)  # another test's, of another folder
         monkeypatch.setenv("MOESTAT_CACHE", str(folder / "cache"))
         monkeypatch.setenv("MOESTAT_KERNEL", "numpy")
         few = ["--no-report", "--replicates", "1", "--set", "evaluation_log2=9", "--set", "n=[200, 2000]"]

@@ -132,7 +132,7 @@ def test_status_sums_up_by_arm_and_lists_cells_that_are_not_complete(tmp_path, m
     monkeypatch.setenv("COLUMNS", "80")
     name = "an-arm-of-the-longest-name"
     study = write_study(tmp_path, more=f'study.arm("{name}", raise_at=[1])\n')
-    assert inside(study, "--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")[0] == 0
+    assert inside(study, "--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")[0] == 1, "an arm raises"
     _, out, _ = inside("status", study, "--out", tmp_path, "--replicates", 7)
     sums, cells = out.split("6 cells that are not complete")
     rows = [line.split() for line in sums.splitlines() if line.strip().startswith(("mean", "median", "an-arm"))]
