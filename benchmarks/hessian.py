@@ -18,7 +18,7 @@ from least_squares import make_problem
 from scipy.linalg import blas
 
 from moestat.fit.moments import Problem, layout
-from moestat.fit.newton import _problem
+from moestat.fit.newton import problem_of
 from moestat.models.regression import Model
 
 SIZES = (("softmax", 8, 1000), ("softmax", 8, 10_000), ("softmax", 8, 100_000), ("sigmoid", 8, 100_000))
@@ -36,7 +36,7 @@ def row(gate: str, d: int, n: int) -> dict[str, Any]:
     given = make_problem(gate, "relu", n, 0, d)
     model, theta, x, y = given.model, given.start[None], given.x[None], given.y[None]
     atoms, flat = theta.shape[1], given.start.reshape(-1)
-    problems = [make(model, atoms, x, y, "mixed") for make in (_problem, Problem)]
+    problems = [make(model, atoms, x, y, "mixed") for make in (problem_of, Problem)]
     square = np.random.default_rng(0).random((1024, 1024), dtype=np.float32)
     sides = {
         "ours": lambda: problems[0].hessian(theta, 0.01, 1.0),

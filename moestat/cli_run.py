@@ -8,7 +8,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from moestat.api import write_report
+from moestat.api import without_collection, write_report
 from moestat.cli_options import console
 from moestat.cli_options import request as request_of
 from moestat.errors import InputError, UserError
@@ -174,6 +174,7 @@ def _collect(request: Request) -> None:
     _tell(result)
 
 
+@without_collection()
 def report(arguments: argparse.Namespace) -> None:
     """Report collected results again."""
     from moestat.report.write import write_outputs

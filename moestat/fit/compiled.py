@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from moestat.fit.compiled_forward import BEND, PHI, SLOPE, SOFTMAX, TURN, TWIST, WIDTH, F, G, R, U, V, fill_monomials
 from moestat.fit.kernel import compiled
 from moestat.fit.vector_code import add_block, blocking, sums_per_block
@@ -106,17 +108,24 @@ def add_slopes(
 
 @compiled
 def add_derivatives(
-    kind: int, k: float, rows: int, padded: int, room: Any, lines: Any, products: Any, score_features: Any,
-    score_counts: Any, left: Any, right: Any, score_sums: Any, score_offsets: Any, xs: Any, parts: Any, weights: Any,
-    features: Any, stored: int, counts: Any, spare: Any, sums: Any, offsets: Any,
+    kind: int, k: float, variance: float, rows: int, padded: int, room: Any, lines: Any, products: Any,
+    score_features: Any, score_counts: Any, left: Any, right: Any, score_sums: Any, score_offsets: Any, xs: Any,
+    parts: Any, weights: Any, features: Any, stored: int, counts: Any, spare: Any, sums: Any, offsets: Any,
 ) -> None:  # fmt: skip
     """Add the products that make the gradient and the moments that make the Hessian.
 
     The weights of the moments are those of ``Problem._moments``, with k the factor of the residual's second-order
-    term; ``parts`` (8, N, ...) and ``weights`` have the precision of the products.
+    term; ``parts`` (8, N, ...) and ``weights`` have the precision of the products. With a ``variance``, which is not
+    negative, samples count by it and the square of their residual.
     """
     for i in range(room.shape[1]):
         slopes(i, kind, rows, padded, room, lines, products)
+        if variance >= 0.0:
+            u, v, r = lines[U], lines[V], lines[R]
+            for t in range(padded):
+                root = np.sqrt(variance + r[t] * r[t])
+                u[t] *= root
+                v[t] *= root
         split_weights(i, kind, k, padded, room, lines, products, parts)
     add_slopes(room.shape[1], padded, products, score_features, score_counts, left, right, score_sums, score_offsets)
     for a in range(xs.shape[0]):

@@ -11,8 +11,10 @@ bit. It agrees with the plain code to rounding, not bit for bit; so do machines 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from copy import copy
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -74,12 +76,16 @@ class _Plan:
         self.multiple = max(vector_code.UNROLL * forward.WIDTH // 4, vector_code.STRIP * forward.WIDTH // 8)
 
 
+@lru_cache(maxsize=8)
+def _plan(model: Model, n_atoms: int, precision: Precision, thread: int) -> _Plan:
+    return _Plan(model, n_atoms, precision)
+
+
 class CompiledProblem(Problem):
     """The least-squares problems of members on data sets, see :class:`Problem`; NumPy arrays only."""
 
     def __init__(self, model: Model, n_atoms: int, x: Array, y: Array, precision: Precision = "mixed") -> None:
         self.model, self.n_atoms, self.precision = model, n_atoms, precision
-        self._plans: dict[str, _Plan] = {}
         self._keep(x, y)
 
     def _keep(self, x: Array, y: Array) -> None:
@@ -105,10 +111,8 @@ class CompiledProblem(Problem):
 
     @property
     def plan(self) -> _Plan:
-        """The room to work in, shared by all problems that come from one."""
-        if self.precision not in self._plans:
-            self._plans[self.precision] = _Plan(self.model, self.n_atoms, self.precision)
-        return self._plans[self.precision]
+        """The room to work in, shared by all problems of one kind in a thread."""
+        return _plan(self.model, self.n_atoms, self.precision, threading.get_ident())
 
     def loss(self, theta: Array, tau: experts.Smoothing, wanted: np.ndarray | None = None) -> Array:
         """Return the loss (M,) at theta (M, N, P), of those that are not ``wanted`` not a number."""
@@ -139,13 +143,23 @@ class CompiledProblem(Problem):
             compiled.assemble(plan.sums / n, plan.place, plan.root, hessian[k])
         return loss, gradient, hessian
 
-    def gradient(self, theta: Array) -> Array:
-        """Return the gradient (M, N, P) at theta (M, N, P), without a smoothed kink."""
-        gradient, share = np.empty(theta.shape), len(theta) // self.batch
-        for own, data, atoms in zip(gradient, np.arange(len(theta)) // share, theta, strict=True):
-            self._sum(data, atoms, 0.0, 0.0, 1)
+    def spread(self, theta: Array, tau: float, variance: float) -> Array:
+        """Return the mean over the samples of (variance + r^2) grad f grad f', (M, p, p), at theta (M, N, P)."""
+        plan, (size, atoms, width) = self.plan, theta.shape
+        matrices, share = np.empty((size, atoms * width, atoms * width)), size // self.batch
+        for k in range(size):
+            plan.sums[:] = 0.0
+            self._sum(k // share, theta[k], tau, 0.0, 2, variance)
+            compiled.assemble(plan.sums / self.n, plan.place, plan.root, matrices[k])
+        return matrices
+
+    def gradient(self, theta: Array) -> tuple[Array, Array]:
+        """Return loss (M,) and gradient (M, N, P) at theta (M, N, P), without a smoothed kink."""
+        loss, gradient, share = np.empty(len(theta)), np.empty(theta.shape), len(theta) // self.batch
+        for k, own in enumerate(gradient):
+            loss[k] = self._sum(k // share, theta[k], 0.0, 0.0, 1) / self.n
             self._write(own)
-        return gradient
+        return loss, gradient
 
     def _write(self, gradient: np.ndarray) -> None:
         """Write the gradient (N, P) that the plan's sums make."""
@@ -153,10 +167,11 @@ class CompiledProblem(Problem):
         gradient[:, :q] = plan.score_sums[plan.gate_places] * plan.gate_root / self.n
         gradient[:, q:] = plan.score_sums[plan.eta_places] / self.n
 
-    def _sum(self, data: int, theta: np.ndarray, tau: float, k: float, order: int) -> float:
+    def _sum(self, data: int, theta: np.ndarray, tau: float, k: float, order: int, variance: float = -1.0) -> float:
         """Return half the sum of squares of a member on a data set.
 
-        From order 1 on the plan's sums hold its gradient, and with order 2 its moments are added to them.
+        From order 1 on the plan's sums hold its gradient, and with order 2 its moments are added to them, weighted as
+        in :meth:`spread` if there is a variance.
         """
         plan, model = self.plan, self.model
         plan.score_sums[:] = 0.0
@@ -195,7 +210,7 @@ class CompiledProblem(Problem):
                     continue
                 parts = (plan.single_xs, plan.parts, plan.weights)
                 moments = (plan.features, plan.stored, plan.moment_counts, plan.spare, plan.sums, plan.offsets)
-                compiled.add_derivatives(plan.kind, k, *start, *scores, *parts, *moments)
+                compiled.add_derivatives(plan.kind, k, variance, *start, *scores, *parts, *moments)
         return half
 
 

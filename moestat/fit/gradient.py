@@ -86,9 +86,9 @@ def sgd(
     # overflow is how divergence shows; it is left in the result for the caller to count
     with np.errstate(over="ignore", invalid="ignore"):
         if batch_size == n:
-            gradient_at = _on_all_samples(model, theta.shape[-2], x, y)
+            gradient_at = on_all_samples(model, theta.shape[-2], x, y)
             for _ in range(epochs):
-                theta = theta - rate * gradient_at(theta)
+                theta = theta - rate * gradient_at(theta)[1]
             return xp.reshape(theta, start.shape)
         for part_x, part_y in _minibatches(x, y, batch_size, _orders(order, x.shape[0], n, epochs, batch_size)):
             _, gradient = model.gradient(theta, part_x[:, None, :, :], part_y[:, None, :])
@@ -96,17 +96,22 @@ def sgd(
     return xp.reshape(theta, start.shape)
 
 
-def _on_all_samples(model: Model, n_atoms: int, x: Array, y: Array) -> Callable[[Array], Array]:
-    """Return the gradient on all samples x (R, n, d), y (R, n) as a function of theta (R, K, N, P), to the same shape.
+def on_all_samples(model: Model, n_atoms: int, x: Array, y: Array) -> Callable[[Array], tuple[Array, Array]]:
+    """Return half the mean squared residual on all samples x (R, n, d), y (R, n), as a function of theta (R, K, N, P).
 
-    It is that of half the mean squared residual, compiled where that is possible.
+    It returns values (R, K) and gradients, by compiled code where that is possible.
     """
     if not kernel.serves(x):
-        return lambda theta: model.gradient(theta, x[:, None, :, :], y[:, None, :])[1]
+        return lambda theta: model.gradient(theta, x[:, None, :, :], y[:, None, :])
     from moestat.fit.compiled_problem import CompiledProblem  # needs numba, and half a second to import it
 
     problem = CompiledProblem(model, n_atoms, x, y)
-    return lambda theta: problem.gradient(theta.reshape(-1, *theta.shape[-2:])).reshape(theta.shape)
+
+    def compiled(theta: Array) -> tuple[Array, Array]:
+        loss, gradient = problem.gradient(theta.reshape(-1, *theta.shape[-2:]))
+        return loss.reshape(theta.shape[:2]), gradient.reshape(theta.shape)
+
+    return compiled
 
 
 def _orders(

@@ -188,7 +188,7 @@ def _ends(
     def problem(sets: np.ndarray) -> tuple[Problem, Array]:
         xs, ys = (xp.take(part, xp.asarray(sets), axis=0) for part in (x, y))
         if not made or x.shape[0] > 1:  # a single data set is in every batch
-            made[:] = [made[0].on(xs, ys) if made else _problem(model, starts.shape[1], xs, ys, precision)]
+            made[:] = [made[0].on(xs, ys) if made else problem_of(model, starts.shape[1], xs, ys, precision)]
         return made[0], xp.var(ys, axis=-1)
 
     return descend(problem, starts, counts, settings, _most(model, starts.shape[1], x, batch_bytes))
@@ -209,7 +209,7 @@ def _most(model: Model, n_atoms: int, x: Array, batch_bytes: int | None) -> int:
     return max(1, int(batch_bytes // (8 * numbers)))
 
 
-def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:
+def problem_of(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:
     """Return the problems of a batch, compiled for this processor or GPU where that is possible."""
     if kernel.serves(x):
         from moestat.fit.compiled_problem import CompiledProblem  # needs numba, and half a second to import it

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.stats import qmc
+import scipy  # its submodules are imported when they are used
 
 from moestat import streams
 from moestat.arrays import Device, backend
@@ -200,14 +199,14 @@ def same_minimum(model: Model, theta: np.ndarray, other: np.ndarray, *, toleranc
     if isinstance(model, FunctionModel):
         other = model.standard(other)
     square = np.sum((aligned[:, None] - other[None]) ** 2, axis=-1)
-    matched = square[linear_sum_assignment(square)].sum()
+    matched = square[scipy.optimize.linear_sum_assignment(square)].sum()
     return bool(np.sqrt(matched) <= tolerance * np.linalg.norm(other))
 
 
 def sobol(d: int, log2: int, seed: int, purpose: str) -> np.ndarray:
     """Return 2**log2 scrambled Sobol points (n, d) of [-1, 1]^d; different purposes are scrambled independently."""
     rng = streams.generator(seed, streams.key(points="sobol", d=d, log2=log2), 0, purpose)
-    points: np.ndarray = 2.0 * qmc.Sobol(d, scramble=True, seed=rng).random_base2(log2) - 1.0
+    points: np.ndarray = 2.0 * scipy.stats.qmc.Sobol(d, scramble=True, seed=rng).random_base2(log2) - 1.0
     return points
 
 

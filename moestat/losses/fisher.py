@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from moestat.doors import takes_float64
-from moestat.fit import general
-from moestat.fit.moments import Problem
+from moestat.fit import general, kernel
+from moestat.fit.newton import problem_of
+from moestat.models.blocks import row_blocks
 from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
 
@@ -61,10 +62,10 @@ def information(model: Model, theta: np.ndarray, x_points: np.ndarray) -> np.nda
         square: np.ndarray = general.hessian(model, theta, x_points, np.zeros(m), exact=False)[0]
         return square
     total = np.zeros((theta.size, theta.size))
-    for start in range(0, m, CHUNK):
-        part = x_points[None, start : start + CHUNK]
-        zero = np.zeros(part.shape[:2])
-        problem = Problem(model, theta.shape[0], part, zero, precision="double")
+    compiled = kernel.serves(x_points)  # it keeps no monomials
+    for rows in row_blocks(m, m if compiled else CHUNK):
+        part = x_points[None, rows]
+        problem = problem_of(model, theta.shape[0], part, np.zeros(part.shape[:2]), "double")
         total += problem.hessian(theta[None], 0.0, 0.0)[2][0] * part.shape[1]
     mean: np.ndarray = 0.5 * (total + total.T) / m
     return mean

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy  # its submodules are imported when they are used
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.losses.voronoi import infimum
@@ -15,7 +15,7 @@ def paired(cost: Array) -> Array:
     flat = to_numpy(cost).reshape(-1, *cost.shape[-2:])
     if flat.shape[1] < flat.shape[2]:
         raise ValueError(f"{flat.shape[1]} fitted atoms cannot be paired with {flat.shape[2]} true atoms")
-    totals = [member[linear_sum_assignment(member)].sum() for member in flat]
+    totals = [member[scipy.optimize.linear_sum_assignment(member)].sum() for member in flat]
     return namespace(cost).asarray(np.array(totals).reshape(cost.shape[:-2]), dtype=cost.dtype)
 
 

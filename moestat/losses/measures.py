@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy  # its submodules are imported when they are used
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
@@ -235,7 +235,7 @@ def _align(fitted: Array, truth: Array, model: SoftmaxGaussian) -> tuple[Array, 
         # pairing and shift in turn, from the shift that makes any two gates equal
         for shift in gates.reshape(-1, gates.shape[-1]):
             for _ in range(20):
-                i, j = linear_sum_assignment(fixed + np.linalg.norm(gates - shift, axis=-1))
+                i, j = scipy.optimize.linear_sum_assignment(fixed + np.linalg.norm(gates - shift, axis=-1))
                 before, shift = shift, gates[i, j].mean(axis=0)
                 if np.allclose(before, shift, rtol=0, atol=1e-12):
                     break

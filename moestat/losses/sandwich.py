@@ -17,10 +17,11 @@ from __future__ import annotations
 import numpy as np
 
 from moestat.doors import takes_float64
-from moestat.fit import general
+from moestat.fit import general, kernel
 from moestat.fit.moments import Problem
 from moestat.fit.second_order import free_coordinates
 from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, line_of
+from moestat.models.blocks import row_blocks
 from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
 
@@ -42,23 +43,11 @@ def sandwich_line(
     if m < theta.size:
         raise ValueError(f"{m} points cannot show the curvature in {theta.size} coordinates")
     smooth = SMOOTHING if model.expert == "relu" else 0.0
-    curvature, spread, tangents = (np.zeros((theta.size, theta.size)) for _ in range(3))
-    gradient = np.zeros(theta.size)
-    for first in range(0, m, CHUNK):
-        x, y = x_points[first : first + CHUNK], target[first : first + CHUNK]
-        if isinstance(model, FunctionModel):
-            _, hessian, slope = general.hessian(model, theta, x, y)
-        else:
-            problem = Problem(model, len(theta), x[None], y[None], "double")
-            slope, hessian = (part[0] for part in problem.hessian(theta[None], smooth, 1.0)[1:])
-        gradient += slope * len(x)
-        curvature += hessian * len(x)
-        f, jacobian, *_ = model.tangents(theta, x, tau=smooth)
-        tangents += jacobian @ jacobian.T
-        spread += (jacobian * (noise_variance + (f - y) ** 2)) @ jacobian.T
-    free = free_coordinates(theta.reshape(1, -1), gradient[None] / m, -box, box)[0]
+    of = _compiled if kernel.serves(x_points, target) and not isinstance(model, FunctionModel) else _plain
+    gradient, curvature, spread, tangents = of(model, theta, x_points, target, smooth, noise_variance)
+    free = free_coordinates(theta.reshape(1, -1), gradient[None], -box, box)[0]
     free &= np.abs(theta.ravel()) < box * (1 - 1e-12)
-    h, s, j = (a[np.ix_(free, free)] / m for a in (0.5 * (curvature + curvature.T), spread, tangents))
+    h, s, j = (a[np.ix_(free, free)] for a in (0.5 * (curvature + curvature.T), spread, tangents))
     if isinstance(model, FunctionModel):  # second differences are not exact enough to show that H is singular
         sizes, directions = np.linalg.eigh(j)
         inside = directions[:, sizes > TOLERANCE * sizes[-1]]
@@ -70,3 +59,36 @@ def sandwich_line(
     covariance[np.ix_(free, free)] = inverse @ s @ inverse
     spread_of_f = np.trace(covariance[np.ix_(free, free)] @ j)
     return line_of(model, covariance, values, kept, rmse_pseudo=float(np.sqrt(spread_of_f)))
+
+
+def _compiled(
+    model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, smooth: float, variance: float
+) -> tuple[np.ndarray, ...]:
+    """Return the gradient of half the mean square at ``theta``, and H, S and E[grad f grad f']."""
+    from moestat.fit.compiled_problem import CompiledProblem  # needs numba
+
+    problem, member = CompiledProblem(model, len(theta), x[None], y[None], "double"), theta[None]
+    _, gradient, curvature = problem.hessian(member, smooth)
+    tangents = problem.hessian(member, smooth, 0.0)[2]
+    return gradient[0], curvature[0], problem.spread(member, smooth, variance)[0], tangents[0]
+
+
+def _plain(
+    model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, smooth: float, variance: float
+) -> tuple[np.ndarray, ...]:
+    """Do as :func:`_compiled`, for every model and processor."""
+    curvature, spread, tangents = (np.zeros((theta.size, theta.size)) for _ in range(3))
+    gradient = np.zeros(theta.size)
+    for rows in row_blocks(len(x), CHUNK):
+        part, own = x[rows], y[rows]
+        if isinstance(model, FunctionModel):
+            _, hessian, slope = general.hessian(model, theta, part, own)
+        else:
+            problem = Problem(model, len(theta), part[None], own[None], "double")
+            slope, hessian = (out[0] for out in problem.hessian(theta[None], smooth, 1.0)[1:])
+        gradient += slope * len(part)
+        curvature += hessian * len(part)
+        f, jacobian, *_ = model.tangents(theta, part, tau=smooth)
+        tangents += jacobian @ jacobian.T
+        spread += (jacobian * (variance + (f - own) ** 2)) @ jacobian.T
+    return tuple(total / len(x) for total in (gradient, curvature, spread, tangents))

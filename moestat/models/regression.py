@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy  # its submodules are imported when they are used
 
 from moestat import own
 from moestat.arrays import Array, namespace, to_numpy
@@ -204,7 +204,7 @@ def _gauge(atoms: bytes, target: bytes, size: int, q: int) -> np.ndarray:
     which = running  # of the distinct shifts, by those still running
     while running.size:
         costs = distance + np.sum((pairs - distinct[:, None, None, :]) ** 2, axis=-1)
-        matched = [linear_sum_assignment(cost) for cost in costs]
+        matched = [scipy.optimize.linear_sum_assignment(cost) for cost in costs]
         total = np.array([cost[match].sum() for cost, match in zip(costs, matched, strict=True)])[which]
         better = total < reached[running] - 1e-12 * np.maximum(total, 1.0)
         running, which = running[better], which[better]

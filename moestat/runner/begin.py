@@ -12,6 +12,7 @@ from typing import Any
 from moestat import arrays, callables, extras, own_files
 from moestat.errors import InputError, StaleError
 from moestat.experiment import Cell, code_version
+from moestat.fit import rates
 from moestat.runner import experiments, worker
 from moestat.runner import plan as plans
 from moestat.runner.plan import Plan
@@ -60,6 +61,22 @@ def resolve_device(asked: str, plan: Plan) -> str:
         return arrays.resolve_device(asked)
     except (arrays.DeviceError, ValueError) as error:
         raise InputError(f"--device: {error}") from None
+
+
+def auto_device(plan: Plan, cores: int) -> tuple[str, str]:
+    """Return the device of a run that may choose, and why it was chosen where there is a choice.
+
+    An experiment that computes on both and tells its ``fits`` takes a GPU if recorded rates say that it is faster.
+    """
+    device = resolve_device("auto", plan)
+    fits = getattr(plan.experiment, "fits", None)
+    if fits is None or device == "cuda" or arrays.resolve_device("auto") != "cuda":
+        return device, ""
+    blocks = [fits(planned.cell, replicates) for planned, replicates in plan.blocks()]
+    if not all(blocks):
+        return device, "for some of its cells no rate of a GPU is recorded"
+    taken, why = rates.faster((one for block in blocks for one in block), cores)
+    return ("cuda" if taken else "cpu"), why
 
 
 def beyond(request: Request, study_file: StudyFile) -> str:

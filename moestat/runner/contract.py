@@ -41,24 +41,25 @@ def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> dict[str, V
     """
     if not isinstance(dataset, xr.Dataset):
         raise ContractError(f"run() returned a {type(dataset).__name__}; it must return an xarray.Dataset")
-    if "replicate" not in dataset.dims or "replicate" not in dataset.coords:
+    arrays, coords = dataset.variables, set(dataset.coords)  # an array of a dataset takes as long as a small replicate
+    if "replicate" not in dataset.dims or "replicate" not in coords:
         raise ContractError("run() returned a dataset without the dimension and coordinate 'replicate'")
-    got = dataset["replicate"].values
+    got = arrays["replicate"].values
     if not np.array_equal(got, np.asarray(replicates)):
         raise ContractError(f"run() returned the replicates {listed(got, 6)}, asked for were {listed(replicates, 6)}")
-    if "status" not in dataset or dataset["status"].dims != ("replicate",):
+    if "status" not in arrays or arrays["status"].dims != ("replicate",):
         raise ContractError("run() returned a dataset without 'status' per replicate")
     known = [int(s) for s in Status if s is not Status.TIMED_OUT]  # which no experiment can say of itself
-    if wrong := sorted({*dataset["status"].values.tolist()} - {*known}):
+    if wrong := sorted({*arrays["status"].values.tolist()} - {*known}):
         raise ContractError(f"run() returned the status {wrong[0]!r}; allowed are {listed(known)}")
-    message = dataset.get("message")
+    message = arrays.get("message")
     if message is not None and (message.dims != ("replicate",) or message.dtype.kind not in "OUT"):
         raise ContractError("run() returned a 'message' that is not one text per replicate")
     for name, value in dataset.attrs.items():
-        if not isinstance(_plain(value), str | int | float) or name in {*dataset.variables, *dataset.dims}:
+        if not isinstance(_plain(value), str | int | float) or name in {*arrays, *dataset.dims}:
             told = "is none of these: a new name, with text or a number"
             raise ContractError(f"run() returned the attribute {show(name)} of the dataset, which {told}")
-    found = {name: _variable(array, name in dataset.coords) for name, array in dataset.variables.items()}
+    found = {name: _variable(array, name in coords) for name, array in arrays.items()}
     found |= {
         name: Variable((), np.asarray(_plain(value), object if isinstance(value, str) else None))
         for name, value in dataset.attrs.items()
@@ -67,7 +68,7 @@ def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> dict[str, V
     for name, variable in found.items():
         if problem := next(_problems(name, variable, {*cell.coords, *OURS}), ""):
             raise ContractError(f"run() returned {show(name)}, which {problem}")
-    status = Variable(("replicate",), dataset["status"].values.astype(np.int64))
+    status = Variable(("replicate",), arrays["status"].values.astype(np.int64))
     return {str(name): variable for name, variable in found.items()} | {"status": status}
 
 

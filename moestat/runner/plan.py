@@ -111,12 +111,15 @@ class Plan:
     def blocks(self) -> Iterator[tuple[PlannedCell, range]]:
         """Yield every cell with the replicates of one shard, in an order that depends on the plan alone.
 
-        The largest cells come first, which should not be left for the end; arms of one size follow each other, for they
-        share in a process what they are measured to.
+        The largest cells come first, which should not be left for the end; the arms of one size follow each other with
+        the same replicates, for they share in a process their draws and what they are measured to.
         """
-        for planned in sorted((planned[0] for planned in self.by_digest.values()), key=lambda p: -p.size):
+        cells = sorted((planned[0] for planned in self.by_digest.values()), key=lambda p: -p.size)
+        for _, equal in itertools.groupby(cells, key=lambda p: p.size):
+            group = list(equal)
             for first in range(0, self.replicates, self.block):
-                yield planned, range(first, min(first + self.block, self.replicates))
+                for planned in group:
+                    yield planned, range(first, min(first + self.block, self.replicates))
 
 
 def of(request: Request) -> Plan:

@@ -11,9 +11,10 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import joblib
 import xarray as xr
 
 from moestat import files, versions
@@ -63,7 +64,10 @@ def run(request: Request, report: Reporter | None = None, told: Notes = lambda d
         raise InputError("--fresh sets everything aside, so it cannot be given to one part of a study (--part)")
     plan = plans.of(request)
     needs.refuse_missing(plan.study_file, request)
-    context = begin.context_of(plan)
+    context, why = begin.context_of(plan), ""
+    if request.device == "auto" and request.backend != "dask":
+        device, why = begin.auto_device(plan, request.jobs or joblib.cpu_count())
+        context = replace(context, device=device)
     begin.refuse_bad_data(plan)
     if request.backend != "dask":
         begin.refuse_without_libraries(plan)
@@ -71,7 +75,10 @@ def run(request: Request, report: Reporter | None = None, told: Notes = lambda d
         plan.root.mkdir(parents=True, exist_ok=True)
         with lock.held(plan.root, request.part_name):
             files.clean(plan.root)
-            return _Run(plan, context).result(report, told)
+            running = _Run(plan, context)
+            if why:
+                running.progress.say(f"computes on {context.device}: {why}; --device says otherwise")
+            return running.result(report, told)
     except OSError as error:
         raise files.disk_problem(error, plan.root) from None
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
-from scipy import stats
+from scipy.special import stdtrit  # scipy.stats takes half a second to import
 
 from moestat.errors import InputError, UserError
 from moestat.rates.data import series
@@ -49,7 +49,7 @@ class Stage:
 
     def half_width(self, replicates: int) -> float:
         """Return the half-width of the interval for a mean over so many replicates."""
-        return float(stats.t.ppf(0.5 + LEVEL / 2, self.replicates - 1)) * self.sd / math.sqrt(replicates)
+        return float(stdtrit(self.replicates - 1, 0.5 + LEVEL / 2)) * self.sd / math.sqrt(replicates)
 
     def needed(self, half_width: float) -> int:
         """Return how many replicates give a half-width of at most that."""

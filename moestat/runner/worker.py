@@ -184,6 +184,8 @@ def begin(context: Context) -> None:
     """Import what the tasks need, before the first one: what fails here is nobody's replicate, nor is its time."""
     with one_thread():
         enter_process(context)
+    gc.collect()
+    gc.freeze()  # what is imported lasts, and is not searched for cycles again and again
 
 
 def serve() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moestat.arrays import to_numpy
-from moestat.fit.gradient import perturb, sgd
+from moestat.fit.gradient import on_all_samples, perturb, sgd
 from moestat.models import truths
 from moestat.models.gates import pack_symmetric, unpack_symmetric
 from moestat.models.regression import Model
@@ -94,6 +94,15 @@ def test_no_bit_depends_on_the_rest_of_the_batch(model, batch_size, rows, column
     together = sgd(model, x, y, start, order=list(order), **options)
     part = sgd(model, x[rows], y[rows], start[rows][:, columns], order=list(order[rows]), **options)
     assert _bits(part) == _bits(together[rows][:, columns])
+
+
+def test_values_on_all_samples_are_those_of_the_model():
+    model, rng = Model("softmax", "full", "relu", 2), np.random.default_rng(3)
+    x, y, theta = rng.uniform(-1, 1, (3, 700, 2)), rng.standard_normal((3, 700)), rng.standard_normal((3, 2, 4, 9))
+    loss, gradient = on_all_samples(model, 4, x, y)(theta)
+    plain_loss, plain = model.gradient(theta, x[:, None], y[:, None])
+    np.testing.assert_allclose(loss, plain_loss, rtol=1e-12)
+    np.testing.assert_allclose(gradient, plain, rtol=1e-10, atol=1e-13)
 
 
 def test_generators_draw_one_permutation_per_epoch():

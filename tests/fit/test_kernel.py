@@ -104,7 +104,7 @@ def test_without_numba_numpy_computes_and_says_so(monkeypatch, fresh):
     assert kernel.used() == ""
     model = Model("sigmoid", "full", "linear", 1)
     x, y, starts = _data(model, 100, 1, 6)
-    assert type(newton._problem(model, 2, x, y, "mixed")) is Problem
+    assert type(newton.problem_of(model, 2, x, y, "mixed")) is Problem
     assert least_squares(model, x, y, starts).status[0] == Status.CONVERGED
     assert kernel.describe() == kernel.used() == f"numpy {np.__version__} (numba is not installed)"
 

@@ -5,6 +5,7 @@ import pytest
 from scipy import special
 from scipy.stats import qmc
 
+from moestat.fit import kernel
 from moestat.fit.newton import least_squares
 from moestat.fit.population import sobol
 from moestat.losses import fisher
@@ -91,6 +92,25 @@ def test_it_is_the_fisher_line_where_the_model_holds_the_truth(gate, expert):
     assert line.rank == fisher.rank
     assert line.at_one["L3"] == pytest.approx(fisher.at_one["L3"], rel=1e-4)
     assert line.at_one["rmse_pseudo"] == pytest.approx(fisher.at_one["rmse"], rel=1e-4)
+
+
+@pytest.mark.skipif(not kernel.vector_bits(), reason=kernel.describe())
+@pytest.mark.parametrize(("gate", "expert"), [("softmax", "relu"), ("softmax", "gelu"), ("sigmoid", "linear")])
+def test_compiled_lines_are_the_plain_ones(monkeypatch, gate, expert):
+    model, rng = Model(gate, "full", expert, 2), np.random.default_rng(2)
+    truth, x = truths.ground_truth(model, 3, "dense", rng), points(2, 10)
+    y = Model("softmax", "full", expert, 2).predict(truth, x)
+    beside = truth + 0.1 * rng.standard_normal(truth.shape)
+
+    def lines():
+        return fisher.information(model, truth, x), sandwich_line(model, beside, x, y, 0.04, box=5.0)
+
+    information, line = lines()
+    monkeypatch.setenv("MOESTAT_KERNEL", "numpy")
+    plain, plain_line = lines()
+    np.testing.assert_allclose(information, plain, rtol=1e-12, atol=1e-14 * np.abs(plain).max())
+    assert line.rank == plain_line.rank
+    assert line.at_one == pytest.approx(plain_line.at_one, rel=1e-9)  # divided by the least curvature
 
 
 def test_it_predicts_the_errors_of_fits_to_data_from_another_gate():

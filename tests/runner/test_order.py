@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from machine import inside, logged, own, results, said, shards, write_study
 
+from moestat.runner import plan as plans
 from moestat.runner import run as run_module
+from moestat.runner.request import Request
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,14 @@ def test_two_processes(tmp_path, expected):
 
 
 STEPS = st.tuples(st.integers(1, 8), st.integers(1, 6), st.integers(0, 2**32), st.integers(1, 3))
+
+
+def test_arms_that_share_draws_follow_each_other():
+    plan = plans.of(Request("sigmoid_vs_softmax", "quick", block=4))
+    blocks = [(planned.cell.coords["n"], replicates, planned.cell.arm) for planned, replicates in plan.blocks()]
+    arms = list(dict.fromkeys(arm for *_, arm in blocks))
+    sizes = sorted({n for n, *_ in blocks}, reverse=True)
+    assert blocks == [(n, r, a) for n in sizes for r in (range(4), range(4, 8), range(8, 10)) for a in arms]
 
 
 @given(st.lists(STEPS, min_size=1, max_size=3))

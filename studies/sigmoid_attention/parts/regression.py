@@ -6,19 +6,22 @@ measure is from its target: the truth, or the list of pseudo-truths when the fit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from functools import partial
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from moestat import own, streams
 from moestat.arrays import Array, Device, backend, to_numpy
 from moestat.experiment import Cell
 from moestat.fit.global_search import Budget, Search, global_search
-from moestat.fit.gradient import perturb, sgd
+from moestat.fit.gradient import on_all_samples, perturb, sgd
 from moestat.fit.newton import Fit, least_squares
+from moestat.fit.rates import Fits
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.sentences import counted
@@ -36,6 +39,8 @@ from studies.sigmoid_attention.parts.regression_targets import (
 VERSION = 1
 
 DEVICES = ("cpu", "cuda")
+SHARED = 2**20
+"""Numbers of the largest x that is kept for the next arm."""
 
 
 def prerequisites(cell: Cell) -> list[dict]:
@@ -50,6 +55,18 @@ def prepare(prerequisite: dict, *, device: Device) -> None:
     compute_pseudo_truths(prerequisite, device=device)
 
 
+def fits(cell: Cell, replicates: Sequence[int]) -> list[Fits]:
+    """Return the least-squares fits that a block makes at once, those of each truth.
+
+    There are none of other estimators, and none of a user's own gate or expert, for which a GPU has no kernels.
+    """
+    s = Settings(**cell.settings)
+    if s.estimator == "sgd" or s.search == "global" or own.is_path(s.fitted_gate) or own.is_path(s.expert):
+        return []
+    of_truth = Counter(r % s.truths for r in replicates)
+    return [Fits(count * s.starts, s.n, s.n_fitted * s.problem.fitted.atom_size) for count in of_truth.values()]
+
+
 def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.Dataset:
     """Fit and score the replicates of one cell.
 
@@ -61,14 +78,15 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     (``search_*``) and :func:`~.regression_scores.worst`; the start is then the first local one.
     """
     settings = Settings(**cell.settings)
-    if settings.truths == 1:
-        return _of_one_truth(Batch.of(cell, settings, 0, replicates, device), device)
     batches = [
         Batch.of(cell, settings, draw, [r for r in replicates if r % settings.truths == draw], device)
         for draw in range(settings.truths)
     ]
     parts = [_of_one_truth(batch, device) for batch in batches if batch.replicates]
-    return _join(settings, [batch.target for batch in batches], parts, replicates)
+    place = {r: k for k, r in enumerate(r for batch in batches for r in batch.replicates)}
+    order = [place[r] for r in replicates]
+    variables = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
+    return _dataset(settings, [batch.target for batch in batches], variables, replicates)
 
 
 @dataclass(frozen=True)
@@ -93,12 +111,16 @@ class Batch:
 
     def data(self) -> tuple[np.ndarray, np.ndarray]:
         """Draw x (R, n, d) and y (R, n); cells with the same truth and size share them, whatever is fitted."""
-        s = self.settings
-        laws: dict[str, Any] = dict(law_of_x=law_of_x(s.law_of_x, s.d), law_of_noise=law_of_noise(s.law_of_noise))
-        of_truth = (self.problem.truth, self.target.truth, s.n, s.noise_variance)
-        drawn = (truths.sample(*of_truth, self.stream(r, "data"), **laws) for r in self.replicates)
-        x, y = zip(*drawn, strict=True)
-        return np.stack(x), np.stack(y)
+        x, y, _ = self.draws()
+        return x, y
+
+    def draws(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what :meth:`data` does, and f*(x) (R, n)."""
+        s, truth = self.settings, self.problem.truth
+        shared = replace(self.problem, fitted=truth, n_fitted=self.problem.n_true)
+        draw = _drawn if s.n * s.d <= SHARED else _drawn.__wrapped__
+        x, y, values = zip(*(draw(shared, self.cell.study_seed, s.n, r) for r in self.replicates), strict=True)
+        return np.stack(x), np.stack(y), np.stack(values)
 
     def starts(self) -> np.ndarray:
         """Return start values (replicate, start, N, P) by the declared policy.
@@ -141,11 +163,28 @@ class Batch:
         return np.array([rng.permutation(s.n) for _ in range(s.epochs)], dtype=np.int64).reshape(s.epochs, s.n)
 
 
-def _of_one_truth(batch: Batch, device: Device) -> xr.Dataset:
-    """Fit and score replicates that have one truth."""
+@lru_cache(maxsize=8)
+def _drawn(problem: Problem, study_seed: int, n: int, replicate: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw x (n, d), y (n,) and f*(x) (n,) of a replicate; the arms that share them follow each other."""
+    values = np.empty(0)
+
+    def truth(x: np.ndarray) -> np.ndarray:
+        nonlocal values
+        values = problem.truth.predict(problem.true_parameters(study_seed), x)
+        return values
+
+    rng = streams.generator(study_seed, streams.key(**problem.data_identity, n=n), replicate, "data")
+    laws: dict[str, Any] = dict(law_of_x=law_of_x(problem.law_of_x, problem.truth.d))
+    laws["law_of_noise"] = law_of_noise(problem.law_of_noise)
+    x, y = truths.sample(problem.truth, truth, n, problem.noise_variance, rng, **laws)
+    return x, y, values
+
+
+def _of_one_truth(batch: Batch, device: Device) -> dict[str, np.ndarray]:
+    """Fit and score replicates that have one truth; the variables, replicates first."""
     settings, problem, target = batch.settings, batch.problem, batch.target
     xp = backend(device)
-    x, y, starts = (xp.asarray(a) for a in (*batch.data(), batch.starts()))
+    x, y, values, starts = (xp.asarray(a) for a in (*batch.draws(), batch.starts()))
     theta, start, variables = _fitted(batch, x, y, starts)
     if settings.scores == "L3":
         variables |= score_L3(problem, target, theta, settings.evaluation_log2)
@@ -155,21 +194,50 @@ def _of_one_truth(batch: Batch, device: Device) -> xr.Dataset:
         for prefix, at in {"": theta, "start_": start}.items():
             losses = score(problem, target, at, settings.evaluation_log2)
             variables |= {prefix + name: values for name, values in losses.items()}
-    residual = y - problem.truth.predict(xp.asarray(target.truth), x)
-    variables["truth_loss"] = to_numpy(0.5 * xp.mean(residual**2, axis=-1))
-    dataset = xr.Dataset(
-        {name: ("replicate", value) for name, value in variables.items()}
-        | {"theta": (("replicate", "atom", "coordinate"), theta)},
-        coords={"replicate": np.asarray(batch.replicates, dtype=np.int64)},
-    )
-    dataset = dataset.assign(target.lines(settings.n))
+    variables["truth_loss"] = to_numpy(0.5 * xp.mean((y - values) ** 2, axis=-1))
+    return variables | {"theta": theta}
+
+
+def _dataset(
+    settings: Settings, targets: Sequence[Target], variables: dict[str, np.ndarray], replicates: Sequence[int]
+) -> xr.Dataset:
+    """Put together what was computed of the replicates, and what belongs to the truths of their cell.
+
+    Of several truths the latter is taken over all of the cell, whichever replicates are asked for: the geometric mean
+    of a Fisher line, the worst number of a certificate; and ``truth`` is the number of each replicate's own.
+    """
+    first, several = targets[0], settings.truths > 1
+    if several:
+        variables["truth"] = np.asarray(replicates, dtype=np.int64) % settings.truths
+    of_cell: dict[str, float] = {}
+    lines = [target.lines(settings.n) for target in targets]
+    for name in lines[0]:
+        values = np.array([line[name] for line in lines])
+        if not several:
+            of_cell[name] = lines[0][name]
+        elif name.startswith("fisher_") and name not in ("fisher_rank", "fisher_nullity"):
+            of_cell[name] = float(np.exp(np.mean(np.log(values))))
+        else:
+            of_cell[name] = float(values.min() if name in LEAST else values.max())
     # Proposition 1 with the constant that dimensions suggest, of p fitted parameters
-    size, n = problem.n_fitted * problem.fitted.atom_size, settings.n
-    dataset["bound_rmse"] = float(np.sqrt(settings.noise_variance * size * np.log(n) / n))
-    dataset["bound_rmse"].attrs["long_name"] = "sqrt(v p log n / n)"
-    dataset.attrs |= {"target": target.description, "start_policy": policy(settings, target)}
-    if target.fisher_at_one:
-        dataset.attrs["fisher"] = target.fisher_meaning
+    size, n = settings.n_fitted * settings.problem.fitted.atom_size, settings.n
+    bound = xr.Variable((), float(np.sqrt(settings.noise_variance * size * np.log(n) / n)))
+    bound.attrs["long_name"] = "sqrt(v p log n / n)"
+    dims = {"theta": ("replicate", "atom", "coordinate")}
+    dataset = xr.Dataset(
+        {name: (dims.get(name, ("replicate",)), value) for name, value in variables.items()}
+        | {name: ((), value) for name, value in of_cell.items()}
+        | {"bound_rmse": bound},
+        coords={"replicate": np.asarray(replicates, dtype=np.int64)},
+    )
+    dataset.attrs |= {"target": first.description, "start_policy": policy(settings, first)}
+    if first.fisher_at_one:
+        dataset.attrs["fisher"] = f"{'Geometric mean over the truths. ' * several}{first.fisher_meaning}"
+    if several:
+        nearest = "Losses are taken to the nearest of the pseudo-truths of the replicate's own truth, its population "
+        nearest += "minima within 1 % of the best."
+        each = f"Each of {settings.truths} truths has every {settings.truths}th replicate."
+        dataset.attrs["target"] = f"{each} {nearest if first.is_pseudo else first.description}"
     return dataset
 
 
@@ -253,7 +321,10 @@ def _of_least_squares(fit: Fit) -> dict[str, np.ndarray]:
 
 def _of_sgd(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, settings: Settings) -> dict[str, np.ndarray]:
     """SGD has no stopping criterion: it is done when its epochs are, unless it left the real numbers."""
-    loss, gradient = model.gradient(theta, x, y)
+    if settings.batch_size in (0, settings.n):  # by the code that made the steps
+        loss, gradient = (part[:, 0] for part in on_all_samples(model, theta.shape[1], x, y)(theta[:, None]))
+    else:
+        loss, gradient = model.gradient(theta, x, y)
     finite = np.isfinite(loss) & np.isfinite(theta).all(axis=(-2, -1))
     sentence = f"SGD ran its {settings.epochs} epochs; it has no criterion of convergence."
     return {
@@ -267,33 +338,3 @@ def _of_sgd(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, setti
 
 LEAST = ("fisher_rank", "pseudo_found", "pseudo_searched")
 """Of these the truth with the lowest value counts for the cell; of every other count or certificate the highest."""
-
-
-def _join(
-    settings: Settings, targets: Sequence[Target], parts: Sequence[xr.Dataset], replicates: Sequence[int]
-) -> xr.Dataset:
-    """Put the replicates of several truths together, in the order asked for, with ``truth``, the number of each.
-
-    What belongs to a truth, and so was no property of a replicate, is taken over all truths of the cell whichever
-    replicates are asked for: the geometric mean of a Fisher line, the worst number of a certificate.
-    """
-    own = [part.drop_vars([name for name in part.data_vars if "replicate" not in part[name].dims]) for part in parts]
-    dataset = xr.concat(own, dim="replicate", join="outer", combine_attrs="drop").sel(replicate=list(replicates))
-    dataset["truth"] = ("replicate", np.asarray(replicates, dtype=np.int64) % settings.truths)
-    lines = [target.lines(settings.n) for target in targets]
-    for name in lines[0]:
-        values = np.array([line[name] for line in lines])
-        if name.startswith("fisher_") and name not in ("fisher_rank", "fisher_nullity"):
-            dataset[name] = float(np.exp(np.mean(np.log(values))))
-        else:
-            dataset[name] = float(values.min() if name in LEAST else values.max())
-    dataset["bound_rmse"] = parts[0]["bound_rmse"]
-    first = targets[0]
-    if first.fisher_at_one:
-        dataset.attrs["fisher"] = f"Geometric mean over the truths. {first.fisher_meaning}"
-    nearest = "Losses are taken to the nearest of the pseudo-truths of the replicate's own truth, its population minima"
-    nearest += " within 1 % of the best."
-    each = f"Each of {settings.truths} truths has every {settings.truths}th replicate."
-    dataset.attrs["target"] = f"{each} {nearest if first.is_pseudo else first.description}"
-    dataset.attrs["start_policy"] = policy(settings, first)
-    return dataset

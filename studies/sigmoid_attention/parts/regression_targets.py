@@ -25,8 +25,7 @@ from moestat.cache import cached
 from moestat.fit.certificate import certify
 from moestat.fit.global_search import Budget
 from moestat.fit.gradient import perturb
-from moestat.fit.moments import Problem as Moments
-from moestat.fit.newton import LADDER
+from moestat.fit.newton import LADDER, problem_of
 from moestat.fit.population import Points, of_cube, pseudo_truths
 from moestat.losses.fisher import fisher_line
 from moestat.losses.sandwich import sandwich_line
@@ -102,7 +101,7 @@ class Target:
         return fisher | {f"pseudo_{name}": number for name, number in self.certificate.items()}
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)  # arms of both gates and experts with ten truths: to read them again takes as long as to score
 def target_of(problem: Problem, study_seed: int, *, device: Device = "cpu") -> Target:
     """Return the target of a problem; pseudo-truths and the Fisher line come from the cache where they can."""
     truth = problem.true_parameters(study_seed)
@@ -219,7 +218,7 @@ def shipped(identity: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
     points = points_of(identity["polish_log2"], "polish")
     smooth = LADDER[-1] if model.expert == "relu" else 0.0
     values = truth_model.predict(truth, points)
-    problem = Moments(model, arrays["theta"].shape[1], points[None], values[None], "double")
+    problem = problem_of(model, arrays["theta"].shape[1], points[None], values[None], "double")
     minima = []
     for k, (theta, rmse) in enumerate(zip(arrays["theta"], arrays["rmse"], strict=True)):
         loss = problem.loss(theta[None], 0.0)
