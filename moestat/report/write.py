@@ -6,7 +6,7 @@ import base64
 import contextlib
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from moestat.errors import InputError
 from moestat.report import csv_text, figures, style, tables, views
 from moestat.report.grid import Shown, table
 from moestat.rounding import number
-from moestat.study import cells, seal
+from moestat.study import cells, contents, seal
 from moestat.study.presets import figure_file
 from moestat.study.spec import Claim, Figure, Study
 
@@ -76,6 +76,8 @@ class Report:
     """Claims on the slopes of lines that bend."""
     sentences: list[str] = field(default_factory=list)
     """The findings that hold."""
+    paper: str = ""
+    """How the items of the paper stand, which the claims are part of: what to type."""
 
     def answer(self) -> RenderableType:
         """Return one screen: printed, ours and verdict of each claim, what they say together, where the rest is."""
@@ -124,7 +126,8 @@ class Report:
         if len(self.claims):
             judged = f"Claims: {views.tally(self.claims.to_dict('records'))}."
         page = f"Report: {self.folder / 'report.html'}  (every table and reason: --verbose)"
-        return Text("\n".join([f"{self.runs}.", judged, *self.problems, page]))
+        paper = [f"What it means for the paper: {self.paper}"] if self.paper else []
+        return Text("\n".join([f"{self.runs}.", judged, *self.problems, *paper, page]))
 
 
 def _reason(row: Mapping[str, Any]) -> Text:
@@ -169,6 +172,7 @@ def write_outputs(
         f"{counts.replicates} runs: {counts}",
         bent=frozenset(verdict.claim for verdict in judgements if verdict.bend),
         sentences=findings(evidence.study, judgements),
+        paper=_of_paper(study, stands.values()),
     )
 
 
@@ -216,6 +220,7 @@ def page(
         answer=views.sentence(rows, told),
         short=[row | _shortly(row, bent) for row in (primary or rows)[:FIRST]],
         bent=views.BENT if bent else "",
+        paper=_of_paper(study, stands.values()),
         scale=views.scale_of(study.scale_of(preset), study.paper),
         tally=tally(primary or rows),
         rules=views.of_rules(primary or rows),
@@ -232,6 +237,15 @@ def page(
         about=dict.fromkeys(("study", "date", "moestat_version", "command"), "") | dict(provenance),
         provenance=_provenance(provenance),
     )
+
+
+def _of_paper(study: Study, places: Iterable[Mapping[str, str]]) -> str:
+    """Return the command that says how the items of the paper stand to which a study's claims belong; "" without."""
+    items = list(dict.fromkeys(place["item"] for place in places if place["item"]))
+    if not items or contents.read(study.paper) is None:
+        return ""
+    words = f'"{study.paper} {items[0]}"' if len(items) == 1 else study.paper
+    return f"python -m moestat.study check {words}"
 
 
 def _shortly(row: Mapping[str, Any], bent: Collection[str]) -> dict[str, str]:
