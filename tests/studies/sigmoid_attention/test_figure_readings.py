@@ -1,10 +1,14 @@
 """Readings of the printed protocol: what each start does, and shares and rules on losses that are made."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray as xr
 from cells import a_claim, computed
 
+import moestat
+from studies.sigmoid_attention.figure_readings import REGIONS
 from studies.sigmoid_attention.parts import figure_readings, readings
 from studies.sigmoid_attention.parts.figure_readings import EXPONENTS, RADII
 
@@ -67,3 +71,17 @@ def test_shares_and_the_best_reading_are_those_of_the_slopes():
         rule(ds, a_claim(at_least=0.5), groups=groups, losses=["to_best"]) for rule in (readings.best, readings.worst)
     )
     assert (best.value, worst.value) == (0.75, 0.0) and "a copy" in best.note and "radius 0.1" in best.note
+
+
+def test_the_pages_say_which_starts_give_all_four_slopes():
+    """A copy does in 8 truths of ten, by either loss; a split atom in all ten, by the loss to the truth alone."""
+    ds = moestat.load(Path(__file__).parents[3] / "outputs/records/figure_readings/paper")
+
+    def truths(ninth, loss, radius):
+        of = dict(exponent=-0.5, radius=radius)
+        arms = {curve: f"{curve}-{ninth if curve.startswith('softmax') else 'target'}" for curve in REGIONS}
+        slopes = {curve: readings.slopes(ds.sel(arm=arm), loss).sel(of) for curve, arm in arms.items()}
+        return int(np.all([(low <= slopes[c]) & (slopes[c] <= high) for c, (low, high) in REGIONS.items()], 0).sum())
+
+    assert [truths("copy", loss, 0.00158) for loss in readings.LOSSES] == [8, 8]
+    assert [truths("split", loss, 0.0158) for loss in readings.LOSSES] == [0, 10]
