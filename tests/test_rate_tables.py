@@ -3,6 +3,9 @@
 Statistical tests have fixed seeds; the bounds are chosen so that a correct program fails with the stated probability.
 """
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -354,6 +357,14 @@ def test_the_shell_prints_table_and_verdict_and_writes_what_is_named(tmp_path, c
         assert says in capsys.readouterr().err
     sizes = ",".join(f"{n:g}" for n in N)
     assert cli.main(["rates", str(tmp_path / "plain.csv"), "--over", sizes]) == 0
+
+
+def test_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
+    page = (Path(__file__).parents[1] / "docs" / "howto-data.md").read_text(encoding="utf-8")
+    code, shown = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL)[:2] for kind in ("python", "text"))
+    monkeypatch.chdir(tmp_path)
+    exec("".join(code), {})
+    assert capsys.readouterr().out.split() == "".join(shown).split()
 
 
 def test_runs_that_did_not_converge_are_told():
