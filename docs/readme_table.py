@@ -11,9 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from moestat.claims.wording import written
 from moestat.report import ledger
+from moestat.report.views import when
 from moestat.rounding import estimate
+from moestat.study import load
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -27,8 +28,9 @@ ROWS = {
 }
 DOUBTED = "SA Fig. 1"
 """What the README asks about."""
-MARKS = {"sealed": "", "edited": "†", "added": "‡"}
+MARKS = {"sealed": "", "sealed in hindsight": "§", "edited": "†", "added": "‡"}
 NOTES = {
+    "sealed in hindsight": "the rule was written before this run, after related ones: `moestat claim {}`",
     "edited": "the rule was changed after the run: `moestat claim {}`",
     "added": "the claim was added after the run: `moestat claim {}`",
 }
@@ -38,7 +40,8 @@ PLACE = re.compile(r"(<!-- record: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
 def kept(preset: str, claim: str) -> dict[str, str]:
     """Return a claim of a record, as it was judged."""
     rows = ledger.read_claims(RECORDS / preset / "claims.csv") or []
-    return next(row for row in rows if row["claim"] == claim)
+    (late,) = (one.hindsight for one in load.read("sigmoid_vs_softmax").study.claims if one.id == claim)
+    return next(row for row in rows if row["claim"] == claim) | {"hindsight": late}
 
 
 def table() -> str:
@@ -47,10 +50,10 @@ def table() -> str:
     for label, place in ROWS.items():
         row = kept(*place)
         value, interval = estimate(*(float(row[key]) for key in ("estimate", "ci_low", "ci_high")))
-        lines.append(f"| {label} | {row['predicted']} | {value} {interval} | *{row['wording']}{MARKS[written(row)]}* |")
-    marked = {written(kept(*place)): place[1] for place in reversed(ROWS.values())}
-    for when in NOTES.keys() & marked.keys():
-        lines += ["", f"{MARKS[when]} {NOTES[when].format(marked[when])}"]
+        lines.append(f"| {label} | {row['predicted']} | {value} {interval} | *{row['wording']}{MARKS[when(row)]}* |")
+    marked = {when(kept(*place)): place[1] for place in reversed(ROWS.values())}
+    for word in (word for word in NOTES if word in marked):
+        lines += ["", f"{MARKS[word]} {NOTES[word].format(marked[word])}"]
     return "\n".join(lines) + "\n"
 
 

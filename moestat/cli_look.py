@@ -15,7 +15,7 @@ from moestat.cli_options import WIDTH, called, console
 from moestat.errors import InputError, UserError
 from moestat.runner.request import Request
 
-ROWS, SETTINGS = 12, 24
+ROWS, SETTINGS = 9, 24
 """Rows of a ledger, and settings, of which a short answer tells."""
 
 if TYPE_CHECKING:
@@ -139,6 +139,7 @@ def items(arguments: argparse.Namespace) -> None:
     print("\n".join(summary.HEAD))
     for paper, parts in found:
         print("\n".join([*summary.block(paper, parts), *(summary.listing(parts) if len(found) == 1 else [])]))
+    print(summary.LEGEND)
     name = arguments.paper or "PAPER"
     other = f"its items: {called()} --paper PAPER" if len(found) > 1 else f"every claim: {called()} --claims {name}"
     return print(f"One item: {called()} check '{name} ITEM'; {other}")
@@ -181,7 +182,7 @@ def check(arguments: argparse.Namespace) -> None:
     if item is None:
         return print("\n".join(answers.listing(paper, parts)))
     part = next(part for part in parts if part.item.name == item.name)
-    return print("\n".join(answers.answer(paper, part, studies, called())))
+    return print("\n".join(answers.answer(paper, part, studies, called(), whole=arguments.verbose)))
 
 
 def new(arguments: argparse.Namespace) -> None:

@@ -76,6 +76,11 @@ def written(row: Mapping[str, Any]) -> Written:
     return row.get("sealed") or "sealed"
 
 
+def in_hindsight(row: Mapping[str, Any]) -> bool:
+    """Whether a rule was sealed before the run that it judges, and after related results had been seen."""
+    return written(row) == "sealed" and bool(row.get("hindsight"))
+
+
 def count_written(rows: Iterable[Mapping[str, Any]]) -> dict[Written, int]:
     """Count judged rows by when their rules were written; a claim without a run has no verdict, and is not counted."""
     found = [written(row) for row in rows if row["verdict"] in VERDICTS]

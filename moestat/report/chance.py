@@ -101,8 +101,8 @@ def told(rows: Iterable[Mapping[str, Any]]) -> str:
         return f"none of {found.decided} decisions rests on an interval" if found.decided else ""
     return (
         f"{found.resting} of {found.decided} decisions rest on an interval, and {found.survive} of these survive a "
-        f"false discovery rate of {100 * RATE:g} %; at most {found.wrong:.1f} are to be expected wrong, as an interval "
-        f"judged {found.judged} claims"
+        f"false discovery rate of {100 * RATE:g} %; if intervals cover, at most {found.wrong:.1f} are to be "
+        f"expected wrong, as an interval judged {found.judged} claims"
     )
 
 

@@ -1,4 +1,4 @@
-"""One question - does this theorem, figure or table stand? - answered in at most twelve lines of eighty columns."""
+"""One question - does this theorem, figure or table stand? - answered in at most fourteen lines, or in full."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from moestat.study.cells import CELLS
 from moestat.study.contents import Paper
 from moestat.study.spec import Scale, Study
 
-WIDTH, INDENT, MOST = 80, 12, 14
+WIDTH, INDENT, MOST = 100, 12, 14
 KINDS: dict[Scale, str] = {
     "paper": "at the paper's scale",
     "reduced": "at reduced scale",
@@ -25,15 +25,17 @@ KINDS: dict[Scale, str] = {
 }
 
 
-def answer(paper: Paper, part: Part, studies: Mapping[str, Study], command: str) -> list[str]:
+def answer(paper: Paper, part: Part, studies: Mapping[str, Study], command: str, *, whole: bool = False) -> list[str]:
     """Return how an item stands, why, and where to read more: lines for the terminal.
 
     ``part`` has the rows of the ledger of the item, by cell, ``studies`` are those of its paper; ``command`` is
-    what the user types for ``moestat``.
+    what the user types for ``moestat``. Nothing is cut if it is asked for ``whole``.
     """
     row = deciding(part)
     first, told = f"{paper.name}, {part.item.name}: {part.stands}", list(_told(paper, part, row, studies, command))
     lines: list[str] = []
+    if whole:
+        return [first, *(line for head, text, _ in told if text for line in _wrapped(head, text))]
     for spare in itertools.accumulate(((), ("paper",), ("number",), ("we find",), CELLS)):  # which give way, to a line
         texts = ((head, text, 1 if head in spare else most) for head, text, most in told if text)
         lines = [first, *(line for text in texts for line in _lines(*text))]
@@ -50,7 +52,8 @@ def _told(
     found = [one.says for one in part.argued(part.conclusion)] or part.findings
     yield "we find", " ".join(found) or ("" if part.filled else part.item.unchecked), 3
     for cell in part.filled:
-        yield cell, "; ".join(filter(None, [part.word(cell), part.counts(cell)])), 2
+        ids = ", ".join(one.id for one in part.argued(cell))
+        yield cell, "; ".join(filter(None, [part.word(cell) + f" ({ids})" * bool(ids), part.counts(cell)])), 2
     yield "kind", _kind(part, row, studies), 1
     if row:
         expected = f", predicted {number(row['predicted'])}" if row["predicted"] != "" else ""

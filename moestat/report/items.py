@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from moestat.claims.wording import VERDICTS, count_written, holds, tally
+from moestat.claims.wording import VERDICTS, holds, tally
 from moestat.report import views
 from moestat.report.text import markdown
-from moestat.report.views import in_words
+from moestat.report.views import in_words, rules_in_words
 from moestat.study import arguments
 from moestat.study.arguments import Argument
 from moestat.study.cells import CELLS, Cell, name_of
@@ -107,9 +107,8 @@ class Part:
         """Return the verdicts on the claims of a cell, counted in words, and when their rules were written."""
         rows = self.cells[cell]
         waiting = sum(row["verdict"] == NOT_RUN for row in rows)
-        rules = in_words({when: count for when, count in count_written(rows).items() if count})
-        found = in_words(tally(rows) | ({NOT_RUN: waiting} if waiting else {}))
-        return f"{found} ({rules})" if rules else found
+        rules, left = rules_in_words(rows), f"{waiting} {NOT_RUN}" if waiting else ""
+        return ", ".join(filter(None, [f"{in_words(tally(rows))} ({rules})" if rules else "", left]))
 
     @property
     def told(self) -> list[str]:

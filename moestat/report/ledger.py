@@ -25,7 +25,7 @@ from moestat.report.items import NOT_RUN
 from moestat.rounding import number
 from moestat.runner import manifest_file, records, results
 from moestat.sentences import listed
-from moestat.study import cells, presets
+from moestat.study import cells, presets, seal
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
@@ -320,6 +320,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
     when, estimate = views.when(row), views.estimated(row)
     which = folder_of(name), row["preset"]
     folder = next((one.folder for one in runs if (one.study, one.preset) == which), out_root)
+    sealed = seal.read(folder)
     run = f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
     if not row["date"] and row["verdict"] == NOT_RUN:
         run = f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
@@ -334,6 +335,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
         ("scale", views.scale_of(row["scale"], study.paper)),
         ("estimate", f"{estimate} ({100 * claim.level:.4g} % interval)" if estimate else "none"),
         ("verdict", row["wording"] + (f" (rule: {when})" if when else "")),
+        ("seal", f"rules of {sealed.date}, when the run began" if sealed is not None and when else ""),
         ("chance", chance.of_claim(row)),
         ("why", row["why"]),
         ("run", run),

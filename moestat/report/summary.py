@@ -20,8 +20,9 @@ WORDS = {word: max(map(len, head)) + 2 for word, head in zip((*VERDICTS, NOT_RUN
 LABEL = 10
 HEAD = [" " * LABEL + "".join(h[at].rjust(w) for h, w in zip(HEADS, WORDS.values(), strict=True)) for at in (0, 1)]
 LEGEND = (
-    "intervals: how many decisions rest on one; wrong: at most so many of these are to be expected so,\n"
-    f"for all claims that an interval judged; survive: a false discovery rate of {100 * chance.RATE:g} % over the paper"
+    "in hindsight: before the run, after related results; intervals: decisions that\n"
+    "rest on one; wrong: at most so many, if intervals cover; survive: those that\n"
+    f"survive a false discovery rate of {100 * chance.RATE:g} % over the paper"
 )
 
 
@@ -37,7 +38,8 @@ def block(paper: Paper, parts: Sequence[Part]) -> list[str]:
             lines.append(f"  {scale:{LABEL - 2}}{''.join(cells)}")
     found = chance.counts(rows)
     rests = f"intervals {found.resting} of {found.decided}, {found.wrong:.1f} wrong, {found.survive} survive"
-    return [*lines, f"  {of_rules(rows).removeprefix('rules: ')}; {rests}"] if found.decided else lines
+    rules = f"  {of_rules(rows).removeprefix('rules: ')}; {rests}"
+    return [*lines, *textwrap.wrap(rules, WIDTH, subsequent_indent="  ")] if found.decided else lines
 
 
 def listing(parts: Sequence[Part]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from moestat.claims import wording
-from moestat.claims.wording import WHEN, count_written, written
+from moestat.claims.wording import WHEN, Written, count_written, written
 from moestat.report import text
 from moestat.report.grid import Table, table, tone
 from moestat.rounding import estimate, number
@@ -174,9 +174,14 @@ def claims(
     return table(columns, rows, title=title, groups=groups, notes=told)
 
 
+LATE = "in hindsight"
+"""What is sealed before a run, and after related results had been seen."""
+
+
 def when(row: Mapping[str, Any]) -> str:
-    """Return when the rule of a verdict was written; of no verdict an empty text."""
-    return written(row) if row["verdict"] in wording.VERDICTS else ""
+    """Return when the rule of a verdict was written, and whether in hindsight; of no verdict an empty text."""
+    late = f" {LATE}" * wording.in_hindsight(row)
+    return written(row) + late if row["verdict"] in wording.VERDICTS else ""
 
 
 def estimated(row: Mapping[str, Any]) -> str:
@@ -227,8 +232,21 @@ def sentence(rows: Sequence[Mapping[str, Any]], findings: Sequence[str]) -> str:
 def of_rules(rows: Sequence[Mapping[str, Any]]) -> str:
     """Say when the rules of verdicts were written; of no verdicts an empty text."""
     counts = count_written(rows)
-    told = ", ".join(f"{counts[when]} {when}" for when in WHEN)
-    return f"rules: {told}" if sum(counts.values()) else ""
+    return f"rules: {rules_in_words(rows, WHEN)}" if sum(counts.values()) else ""
+
+
+def rules_in_words(rows: Iterable[Mapping[str, Any]], words: Iterable[Written] = ()) -> str:
+    """Return how many rules of verdicts were written when: of those ``words``, and of all others that there are.
+
+    >>> row = {"verdict": "supported", "sealed": "sealed"}
+    >>> rules_in_words([row, row | {"hindsight": "Seen before."}]), rules_in_words([row], ["sealed", "edited"])
+    ('1 sealed, 1 in hindsight', '1 sealed, 0 edited')
+    """
+    found = list(rows)
+    late = sum(when(row).endswith(LATE) for row in found)
+    counts = count_written(found)
+    order = {"sealed": counts["sealed"] - late, LATE: late, "edited": counts["edited"], "added": counts["added"]}
+    return in_words({word: count for word, count in order.items() if count or word in set(words)})
 
 
 def in_words(counts: Mapping[str, int]) -> str:

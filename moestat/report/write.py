@@ -93,7 +93,7 @@ class Report:
             "statement",
             "says",
             "cell",
-            *([] if {"edited", "added"} & {row["sealed"] for row in rows} else ["rule"]),
+            *([] if {views.when(row) for row in rows} - {"", "sealed"} else ["rule"]),
         ]
         told += [Text(re.sub("[`*]", "", views.sentence(rows, self.sentences)))] if self.sentences else []
         return Group(Shown(shown.without(spare)), *told, self.summary)
@@ -167,7 +167,10 @@ def write_outputs(
     return Report(
         folder,
         made,
-        claims.assign(**{key: [stands[id_][key] for id_ in claims["claim"]] for key in ("item", "cell")}),
+        claims.assign(
+            hindsight=[next(claim.hindsight for claim in study.claims if claim.id == id_) for id_ in claims["claim"]],
+            **{key: [stands[id_][key] for id_ in claims["claim"]] for key in ("item", "cell")},
+        ),
         [f"Figure {figure.name} could not be drawn: {figure.problem}" for figure in drawn if figure.problem],
         f"{counts.replicates} runs: {counts}",
         bent=frozenset(verdict.claim for verdict in judgements if verdict.bend),
@@ -210,8 +213,10 @@ def page(
         shown["summaries"] = replace(shown["summaries"], notes=[*shown["summaries"].notes, more])
     there = [arm for arm in study.arms if arm.name in evidence.ds["arm"].values]
     arms = [(arm.name, arm.label, ", ".join(f"{k} = {_text(v)}" for k, v in arm.settings.items())) for arm in there]
-    rows = sorted((v.row() | dict(stands[v.claim]) for v in verdicts), key=lambda row: not row["cell"])
-    claims, primary = {claim.id: claim for claim in study.claims}, [row for row in rows if row["cell"]]
+    claims = {claim.id: claim for claim in study.claims}
+    found = (v.row() | dict(stands[v.claim]) | {"hindsight": claims[v.claim].hindsight} for v in verdicts)
+    rows = sorted(found, key=lambda row: not row["cell"])
+    primary = [row for row in rows if row["cell"]]
     told, bent = findings(study, verdicts), {verdict.claim for verdict in verdicts if verdict.bend}
     page = views.environment().get_template("report.html.j2")
     return page.render(

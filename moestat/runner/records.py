@@ -108,6 +108,12 @@ def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
     return labels.described(dataset)
 
 
+def others(out: Path, study_file: StudyFile) -> str:
+    """Say at which presets a study has records, as a hint where that asked for has none."""
+    known = [preset for preset in study_file.study.presets if is_record(place(out, study_file.name, preset))]
+    return f"there are records of --preset {listed(known)}" if known else "records are made with the subcommand ship"
+
+
 def problem_of(lines: Iterable[str]) -> dict[str, str]:
     """Return what results are results of, from the lines KEY=TEXT in which a manifest or a dataset keeps it."""
     return dict(line.split("=", 1) for line in lines if "=" in line)

@@ -215,7 +215,7 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
     load.need_preset(study_file, request.preset)
     folder = records.place(request.out, study_file.name, request.preset)
     if not records.is_record(folder):
-        raise InputError(f"there is no record in {folder}; records are made with: moestat ship {study_file.name}")
+        raise InputError(f"there is no record in {folder}; {records.others(request.out, study_file)}")
     if study_file.study.reads:
         raise InputError(f"{study_file.shown} reads the results of others; verify {', '.join(study_file.study.needs)}")
     records.check(folder)

@@ -43,7 +43,7 @@ def fetch(study: str, preset: str, out: Path, package: str) -> Path:
     load.need_preset(study_file, preset)
     folder, name = records.place(out, study_file.name, preset), name_of(study_file.name, preset)
     if not records.is_record(folder):
-        raise InputError(f"there is no record in {folder}")
+        raise InputError(f"there is no record in {folder}; {records.others(out, study_file)}")
     records.check(folder)
     wanted = str(manifest_file.read(folder).get("whole_sha256", ""))
     if not wanted:

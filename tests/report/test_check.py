@@ -22,20 +22,20 @@ def asked(capsys, *words):
 )
 def test_an_item_is_answered_in_fourteen_lines_with_a_number_and_where_to_read_on(capsys, words, first, parts):
     lines = asked(capsys, *words)
-    assert lines[0].startswith(first) and len(lines) <= 14 and max(map(len, lines)) <= 80
+    assert lines[0].startswith(first) and len(lines) <= 14 and max(map(len, lines)) <= 100
     heads = [line[:12].strip() for line in lines]
     for head in ("paper", "we find", "kind", "number", "more"):
         assert head in heads, lines
     told = " ".join(" ".join(lines).split())
     assert all(part in told for part in parts), told
-    assert "sealed)" in told or "edited" in told
+    assert any(word in told for word in ("sealed)", "in hindsight)", "edited"))
 
 
 def test_every_item_of_every_paper_fits():
     for paper in contents.every():
         for part in items.parts(paper, []):
             lines = check.answer(paper, part, {}, "python -m moestat.study")
-            assert len(lines) <= 14 and max(map(len, lines)) <= 80, part.item.name
+            assert len(lines) <= 14 and max(map(len, lines)) <= 100, part.item.name
             if part.item.objection:  # which is never cut
                 told = " ".join(" ".join(lines).split())
                 assert part.item.objection in told and "tested" in part.item.objection
@@ -44,7 +44,7 @@ def test_every_item_of_every_paper_fits():
 def test_a_paper_alone_lists_its_items(capsys):
     lines = asked(capsys, "SA")
     listed = next(paper for paper in contents.every() if paper.key == "SA")
-    assert len(lines) == len(listed.items) and max(map(len, lines)) <= 80
+    assert len(lines) == len(listed.items) and max(map(len, lines)) <= 100
     assert all(line.startswith(item.name) for line, item in zip(lines, listed.items, strict=True))
 
 
