@@ -39,7 +39,7 @@ class Series:
 
 
 def series(
-    data: Any, over: Any, *, loss: str | None = None, replicate: Hashable = "replicate"
+    data: Any, over: Any, *, loss: str | Sequence[str] | None = None, replicate: Hashable = "replicate"
 ) -> tuple[dict[str, Series], str, Hashable]:
     """Return the series of any data by their names, the name of the sizes, and that of the replicates.
 
@@ -47,6 +47,7 @@ def series(
     loss, or could be read in two ways.
     """
     axis = over if isinstance(over, str) else "n"
+    wanted = [loss] if isinstance(loss, str) and loss else list(loss or [])
     if isinstance(data, str | Path):
         data = _read(Path(data).expanduser(), over if isinstance(over, str) else None)
     if isinstance(data, pd.DataFrame) and not isinstance(over, str):
@@ -55,9 +56,9 @@ def series(
         if not isinstance(over, str):
             raise InputError("over is no name; of labelled data it names the dimension of the sizes, over='n' say")
         if isinstance(data, pd.DataFrame):
-            replicate = _replicate(data, over, loss, replicate)
+            replicate = _replicate(data, over, wanted, replicate)
         labelled = _of_frame if isinstance(data, pd.DataFrame) else _of_labelled
-        found = labelled(data, over, loss, replicate)
+        found = labelled(data, over, wanted, replicate)
     elif isinstance(over, str):
         raise InputError(f"{TAKES}; over={over!r} is a name, which needs labels: give the sizes themselves")
     else:
@@ -68,7 +69,8 @@ def series(
         raise InputError(f"there is no loss in the data; {TAKES}")
     for name, one in found.items():
         _refuse(name, one, axis)
-    return {name or loss or "error": one for name, one in found.items()}, axis, replicate
+    alone = wanted[0] if len(wanted) == 1 else "error"
+    return {name or alone: one for name, one in found.items()}, axis, replicate
 
 
 def _read(path: Path, column: str | None) -> pd.DataFrame:
@@ -100,14 +102,16 @@ def _oriented(values: Any, sizes: np.ndarray, name: str) -> np.ndarray:
 
 
 def _of_labelled(
-    data: xr.DataArray | xr.Dataset, over: str, loss: str | None, replicate: Hashable
+    data: xr.DataArray | xr.Dataset, over: str, wanted: Sequence[str], replicate: Hashable
 ) -> dict[str, Series]:
     """Return the series of an xarray object: one for each variable, and for each point of the other dimensions."""
     arrays = {"": data} if isinstance(data, xr.DataArray) else {str(name): data[name] for name in data.data_vars}
-    if loss is not None and isinstance(data, xr.Dataset):
-        if loss not in arrays:
-            raise InputError(f"the data have no variable {loss!r}{nearest(loss, arrays) or ';'} {listed(arrays, 12)}")
-        arrays = {loss: arrays[loss]}
+    if wanted and isinstance(data, xr.Dataset):
+        for name in wanted:
+            if name not in arrays:
+                near = nearest(name, arrays) or ";"
+                raise InputError(f"the data have no variable {name!r}{near} {listed(arrays, 12)}")
+        arrays = {name: arrays[name] for name in wanted}
     fit = {name: array for name, array in arrays.items() if over in array.dims and array.dtype.kind == "f"}
     if not fit:
         dims = {str(dim) for array in arrays.values() for dim in array.dims}
@@ -130,9 +134,9 @@ def _of_labelled(
     return found
 
 
-def _replicate(frame: pd.DataFrame, over: str, loss: str | None, replicate: Hashable) -> Hashable:
+def _replicate(frame: pd.DataFrame, over: str, wanted: Sequence[str], replicate: Hashable) -> Hashable:
     """Return the column of the replicates: the one that is named, or else the only one of ALIKE that looks like it."""
-    alike = [name for name in ALIKE if name in frame and name not in (over, loss)]
+    alike = [name for name in ALIKE if name in frame and name not in (over, *wanted)]
     if replicate != "replicate" or replicate in frame or over not in frame or len(alike) != 1:
         return replicate
     name = alike[0]
@@ -144,17 +148,17 @@ def _replicate(frame: pd.DataFrame, over: str, loss: str | None, replicate: Hash
     return name if whole else replicate
 
 
-def _of_frame(frame: pd.DataFrame, over: str, loss: str | None, replicate: Hashable) -> dict[str, Series]:
+def _of_frame(frame: pd.DataFrame, over: str, wanted: Sequence[str], replicate: Hashable) -> dict[str, Series]:
     """Return the series of a table, long (a row for each run) or wide (a column for each replicate)."""
     columns = [str(column) for column in frame.columns]
     frame = frame.set_axis(columns, axis=1)
-    for name in (over, *([loss] if loss else [])):
+    for name in (over, *wanted):
         if name not in columns:
             raise InputError(f"there is no column {name!r}{nearest(name, columns) or ';'} {listed(columns, 12)}")
     number_like = [c for c in columns if pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool]
     if over not in number_like:
         raise InputError(f"the column {over!r} has entries that are no numbers, so they are no sizes")
-    losses = [loss] if loss else [c for c in number_like if c not in (over, replicate)]
+    losses = list(wanted) or [c for c in number_like if c not in (over, replicate)]
     arms = [c for c in columns if c not in (over, replicate, *number_like)]
     if not losses:
         raise InputError(f"beside {over!r} there is no column of numbers, so no loss; there are {listed(columns, 12)}")

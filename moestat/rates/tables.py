@@ -165,7 +165,7 @@ def table(
     *,
     over: Any = "n",
     theory: float | Mapping[str, float] | None = None,
-    loss: str | None = None,
+    loss: str | Sequence[str] | None = None,
     replicate: Hashable = "replicate",
     window: tuple[float, float] | None = None,
     level: float = 0.95,
@@ -181,8 +181,9 @@ def table(
         The dimension or column of the sizes, or the sizes themselves. A size may be there twice.
     theory : float or dict, optional
         The slope that a theory states, for all arms or by arm.
-    loss : str, optional
-        The variable or column of the errors; all that can be one, if absent.
+    loss : str or sequence of str, optional
+        The variables or columns of the errors; all that can be one, if absent. Of a study's dataset, whole, the table
+        also says how many runs did not converge.
     replicate : str, default "replicate"
         The dimension or column of the replicates. Without such a column, one named rep, run or seed is taken if it
         alone has the same numbers at the sizes; the table says so.
@@ -201,7 +202,14 @@ def table(
     fits = {arm: fit_array(one.losses, one.sizes, window, level) for arm, one in found.items()}
     stated = dict(theory) if isinstance(theory, Mapping) else {} if theory is None else dict.fromkeys(fits, theory)
     slopes = {arm_of(str(arm), [*fits]): float(slope) for arm, slope in stated.items()}
-    return Table(fits, slopes, axis, loss or "error", _ends(data), str(taken) if taken != replicate else "")
+    return Table(
+        fits,
+        slopes,
+        axis,
+        loss if isinstance(loss, str) and loss else "error",
+        _ends(data),
+        str(taken) if taken != replicate else "",
+    )
 
 
 def _ends(data: Any) -> str:
