@@ -377,6 +377,6 @@ def test_runs_that_did_not_converge_are_told():
     several = xr.Dataset({"loss": loss, "rmse": 2 * loss, "excess": loss**2, "status": status})
     chosen = rates.table(several, loss=["loss", "rmse"])
     assert [*chosen.fits] == ["loss", "rmse"] and "2 of 54 runs did not converge" in str(chosen)
-    with pytest.raises(InputError, match="no variable 'rsme', did you mean 'rmse'?"):
+    with pytest.raises(InputError, match="no variable 'rsme'; did you mean 'rmse'"):
         rates.table(several, loss=["loss", "rsme"])
     assert "2 of 54 runs did not converge" in table.judge("loss", at_most=0.0).why
