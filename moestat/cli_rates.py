@@ -9,6 +9,10 @@ from typing import Any
 from moestat.cli_options import WIDTH
 from moestat.errors import InputError
 
+PLANNED = (
+    "Half-widths are of the t-interval; a hull, as the table may show, is wider. From low to high goes what is needed "
+    "over the 95 % interval of slope_sd (chi-square, replicates - 1 degrees of freedom)."
+)
 TEX, PLOT = (".tex",), (".pdf", ".png", ".svg")
 
 
@@ -39,6 +43,7 @@ def rates(arguments: argparse.Namespace) -> None:
     print(found, *judged, sep="\n")
     if arguments.half_width is not None:
         print(plan(found, arguments.half_width).to_string(float_format="{:.3g}".format))
+        print(textwrap.fill(PLANNED, WIDTH))
     for path, write in ((arguments.tex, found.to_latex), (arguments.plot, found.plot)):
         if path is not None:
             write(path)

@@ -25,7 +25,7 @@ from moestat.rates import RateFit, Table, mean_interval
 from moestat.rates.data import arm_of
 from moestat.report.figures import FigureError, draw_evidence, draw_panel, names_of
 from moestat.report.panels import slope_line
-from moestat.report.style import ONE_COLUMN, REFERENCE, colour, look, marker, new_figure, save
+from moestat.report.style import INK, ONE_COLUMN, REFERENCE, colour, look, marker, new_figure, save
 from moestat.rounding import estimate as rounded
 from moestat.runner.results import NOT_COMPUTED
 from moestat.sentences import listed, nearest
@@ -189,15 +189,20 @@ def of_table(table: Table, ax: Axes | None = None) -> Figure:
             slope_line(axes, fit, fit.slope, color=colour(place))
             if arm in table.theory:
                 _theory(axes, fit, table.theory[arm], colour(place))
-        axes.legend()
+        level = f"{100 * next(iter(table.fits.values())).level:.4g} %"
+        told = f"slope with {level} interval; bars: {level}\nt-intervals of the geometric means"
+        axes.legend(title=told, title_fontsize="small", alignment="left")
     canvas = axes.get_figure(root=True)
     assert isinstance(canvas, Figure)
     return canvas
 
 
 def _theory(axes: Axes, fit: RateFit, slope: float, colour: str) -> None:
-    """Draw the slope of a theory through the centre of the points, and write its exponent at its right end."""
-    slope_line(axes, fit, slope, color=colour, linestyle="--", linewidth=1.0)
+    """Draw the slope of a theory through the centre of the points, and write its exponent at its right end.
+
+    The line is dark, so that it can be seen upon a fitted one that it covers.
+    """
+    slope_line(axes, fit, slope, color=INK, linestyle="--", linewidth=1.0)
     x, centre = fit.sizes[-1], np.mean(np.log(fit.sizes))
     y = np.exp(fit.intercept + fit.slope * centre + slope * (np.log(x) - centre))
     text = f"theory $n^{{{slope:g}}}$".replace("$n^", f"${axes.get_xlabel() or 'n'}^")

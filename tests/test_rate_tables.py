@@ -3,6 +3,9 @@
 Statistical tests have fixed seeds; the bounds are chosen so that a correct program fails with the stated probability.
 """
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,10 +103,11 @@ ZERO = np.where(np.arange(9) == 4, 0.0, ONE)
         (-ONE, N, "54 negative"),
         (LONG, "m", "no column 'm'"),
         (
-            LONG.rename(columns={"replicate": "seed"}),
+            LONG.rename(columns={"replicate": "trial"}),
             "n",
-            "'seed' has the same numbers at each size, and is no loss: say",
+            "'trial' has the same numbers at each size, and is no loss: say .*--replicate trial",
         ),
+        (LONG.rename(columns={"replicate": "seed"}).assign(run=LONG["replicate"]), "n", "'seed' has the same numbers"),
         (LONG.drop(columns="replicate").iloc[:-1], "n", "nobody can tell apart: a column 'replicate' is needed"),
         (LONG.drop(columns="arm"), "n", "nobody can tell apart: another column of words"),
         (LONG.assign(arm=(LONG["arm"] == "one") + 1.5), "n", "'arm' has the same numbers at each size"),
@@ -118,6 +122,20 @@ ZERO = np.where(np.arange(9) == 4, 0.0, ONE)
 def test_what_could_be_read_in_two_ways_is_refused_by_name(data, over, says):
     with pytest.raises(InputError, match=says):
         rates.table(data, over=over)
+
+
+@pytest.mark.parametrize("name", ["rep", "run", "seed"])
+def test_a_column_that_looks_like_the_replicate_is_taken_and_told(name):
+    whole = LONG.rename(columns={"replicate": name})
+    for frame in (whole, whole.drop(index=20)):
+        table = rates.table(frame, over="n")
+        named = rates.table(frame, over="n", replicate=name)
+        assert f"The column '{name}' was taken as the replicate." in str(table) and "taken" not in str(named)
+        assert [*table.fits] == ["one", "two"] and table.fits["one"].slope == named.fits["one"].slope
+    two = whole.assign(other=whole[name])
+    with pytest.raises(InputError, match="'other' has the same numbers at each size, and is no loss: name the loss"):
+        rates.table(two, replicate=name)
+    assert [*rates.table(two, replicate=name, loss="loss").fits] == ["one", "two"]
 
 
 def test_arms_and_rules_that_are_not_there_are_named():
@@ -245,6 +263,18 @@ def test_a_floor_is_that_of_an_independent_fit_and_is_told_beside_a_bent_line():
     assert str(law) in note and "b" not in table.laws
 
 
+def test_laws_that_the_sizes_are_too_few_to_rank_are_judged_by_p():
+    values = errors(sd=0.01, seed=2, floor=0.05, n=N[:5])
+    found = rates.compare_laws(values, over=N[:5])
+    text = str(found)
+    assert "inf" not in text and "nan" not in text and "5 sizes are too few to rank laws of 3 parameters" in text
+    assert [law.name for law in found.laws[:2]] == ["log", "power"] and {"log", "power"}.isdisjoint(found.compatible)
+    (told,) = rates.table(values, over=N[:5]).laws["error"]  # not the logarithm, which the replicates reject
+    assert told.name == "floor" and told.p > 0.05
+    assert "too few to rank laws of 2 parameters" in str(rates.compare_laws(values[:4], over=N[:4]))
+    assert "too few" not in str(rates.compare_laws(errors(n=BIG), over=BIG))
+
+
 def test_the_interval_of_the_exponent_above_a_floor_covers_it():
     """60 studies; a correct interval of 95 % covers in fewer than 50 with probability 2e-4."""
     rng, hits = np.random.default_rng(7), 0
@@ -263,6 +293,14 @@ def test_a_plan_uses_the_sizes_and_the_spread_of_the_data():
         sd = np.std(table.fits[arm].slopes, ddof=1)
         widths = [stats.t.ppf(0.975, r - 1) * sd / np.sqrt(r) for r in (row["needed"] - 1, row["needed"])]
         assert widths[1] <= 0.005 < widths[0] and row["half_width_then"] == pytest.approx(widths[1])
+        ends = sd * np.sqrt(
+            (table.fits[arm].complete - 1) / stats.chi2.ppf([0.975, 0.025], table.fits[arm].complete - 1)
+        )
+        for least, end in zip(row[["low", "high"]], ends, strict=True):
+            widths = [stats.t.ppf(0.975, r - 1) * end / np.sqrt(r) for r in (least - 1, least)]
+            assert widths[1] <= 0.005 < widths[0]
+    most = int(plan["needed"].max())
+    assert rates.plan(table, half_width=0.005, most=most)["high"].max() == most
     assert rates.plan(table.fits["one"], margin=0.01)["needed"].iloc[0] == rates.paired_seeds(
         0.01, plan["slope_sd"]["one"]
     )
@@ -288,6 +326,9 @@ def test_latex_html_and_the_figure(tmp_path):
     (axes,) = figures.rates({"a_1": ONE}, over=N, theory=-0.5).axes
     assert [text.get_text() for text in axes.texts] == ["theory $n^{-0.5}$"]
     (dashed,) = [line for line in axes.lines if line.get_linestyle() == "--"]
+    assert "bars: 95 %" in axes.get_legend().get_title().get_text() and dashed.get_color() not in {
+        line.get_color() for line in axes.lines if line is not dashed
+    }
     assert np.diff(np.log(dashed.get_ydata())) / np.diff(np.log(dashed.get_xdata())) == pytest.approx(-0.5)
     (axes,) = figures.rates(ARRAY.to_dataset(name="L3"), "L3", theory={"two": -0.25}).axes
     assert [text.get_text() for text in axes.texts] == ["theory $n^{-0.25}$"]
@@ -301,6 +342,7 @@ def test_the_shell_prints_table_and_verdict_and_writes_what_is_named(tmp_path, c
     said = capsys.readouterr().out
     assert str(rates.table(LONG, theory=-0.5)) in said and tex.exists() and plot.exists()
     assert "\nnot supported: The slope of two" in said and "\nsupported: The slope of one" in said and "needed" in said
+    assert "Half-widths are of the t-interval" in said
     assert cli.main(["rates", str(path), "--within", "-0.3", "-0.2", "--arm", "two", "--theory", "two=-0.25"]) == 0
     said = capsys.readouterr().out
     assert "supported: The slope of two" in said and "slope of one" not in said
@@ -317,6 +359,14 @@ def test_the_shell_prints_table_and_verdict_and_writes_what_is_named(tmp_path, c
     assert cli.main(["rates", str(tmp_path / "plain.csv"), "--over", sizes]) == 0
 
 
+def test_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
+    page = (Path(__file__).parents[1] / "docs" / "howto-data.md").read_text(encoding="utf-8")
+    code, shown = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL)[:2] for kind in ("python", "text"))
+    monkeypatch.chdir(tmp_path)
+    exec("".join(code), {})
+    assert capsys.readouterr().out.split() == "".join(shown).split()
+
+
 def test_runs_that_did_not_converge_are_told():
     loss = xr.DataArray(ONE, dims=("n", "replicate"), coords={"n": N})
     status = xr.zeros_like(loss, dtype=np.int64)
@@ -324,4 +374,9 @@ def test_runs_that_did_not_converge_are_told():
     status[3, :2] = 4
     table = rates.table(xr.Dataset({"loss": loss, "status": status}))
     assert "2 of 54 runs did not converge (worse than truth 2)" in str(table)
+    several = xr.Dataset({"loss": loss, "rmse": 2 * loss, "excess": loss**2, "status": status})
+    chosen = rates.table(several, loss=["loss", "rmse"])
+    assert [*chosen.fits] == ["loss", "rmse"] and "2 of 54 runs did not converge" in str(chosen)
+    with pytest.raises(InputError, match="no variable 'rsme'; did you mean 'rmse'"):
+        rates.table(several, loss=["loss", "rsme"])
     assert "2 of 54 runs did not converge" in table.judge("loss", at_most=0.0).why

@@ -28,7 +28,7 @@ truth = np.array([[1, 0, 0, 2, 0, 0], [0, 1, 0.5, -1, 1, 0.5]])  # a row for eac
 study = ms.rate_study(
     model, truth, fitted=2, n=[100, 300, 1000, 3000], replicates=8, noise=0.01, seed=1, search="local", name="cosine"
 )
-table = ms.rates.table(study.run(jobs=1, report=False, quiet=True)[["voronoi", "rmse"]], theory=-0.5)
+table = ms.rates.table(study.run(jobs=1, report=False, quiet=True), loss=["voronoi", "rmse"], theory=-0.5)
 print(table)
 table.plot("cosine_gate.png")
 

@@ -32,7 +32,7 @@ study = ms.rate_study(
     x=wide,
     name="normalised_sigmoid",
 )
-table = ms.rates.table(study.run(jobs=1, report=False, quiet=True)[["voronoi", "rmse"]], theory=-0.5)
+table = ms.rates.table(study.run(jobs=1, report=False, quiet=True), loss=["voronoi", "rmse"], theory=-0.5)
 print(table)
 table.plot("normalised_sigmoid.png")
 

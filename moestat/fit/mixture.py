@@ -361,18 +361,18 @@ def _notes(fit: MixtureFit, held: pd.DataFrame, lower: float) -> Iterator[str]:
     came, missed = int(fit.maxima["starts"][0]), 1 - 0.05 ** (1 / fit.starts)
     yield f"{fit.status.sentence} Largest gradient {fit.gradient:.1e}; still to be gained there {fit.decrement:.1e}."
     search = f" and {counted(fit.rounds, 'round')} of a search" if fit.rounds is not None else ""
-    yield (
-        f"{came} of {counted(fit.starts, 'start')}{search} came to this maximum; a higher one to which {missed:.1%} of "
-        "starts lead would have been missed with probability 5 %."
-    )
+    sure = f"a higher one to which {missed:.1%} of starts lead would have been missed with probability 5 %"
+    if not came:
+        sure = "the starts say nothing of what else was missed"
+    yield f"{came} of {counted(fit.starts, 'start')}{search} came to this maximum; {sure}."
     if came < SURE and (fit.rounds or 0) < SURE:
         yield "It was not found again: there may be a higher one, for more starts or another seed."
     narrow = [k for k in held if held.loc["variance", k] and fit.parameters.loc["variance", k] < 1.5 * lower]
     if narrow:
         yield (
             f"Variances on their lower bound {number(lower)}: expert{'s' * (len(narrow) > 1)} {listed(narrow)}. The "
-            "likelihood grows as it is lowered, without end where samples lie on a plane; take fewer experts, or a "
-            "higher bound."
+            "likelihood grows as it is lowered, without end where samples lie on a plane, so that BIC and "
+            "AIC cannot choose the number of experts; take fewer experts, or a higher bound."
         )
         regular = fit.maxima[fit.maxima["on_bound"] == 0]
         for height, there in regular[["log_likelihood", "starts"]].head(1).to_numpy():

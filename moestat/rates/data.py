@@ -26,6 +26,7 @@ TAKES = (
     "rates.table takes an xarray Dataset or DataArray, a DataFrame, an array (sizes, replicates), a dictionary of such "
     "arrays by arm, or the path of a CSV file"
 )
+ALIKE = ("rep", "run", "seed")  #: Columns that are taken as the replicate, unasked, where they look like it.
 SQUARE = 'xarray.DataArray(a, dims=("n", "replicate"), coords={"n": sizes})'
 
 
@@ -38,14 +39,15 @@ class Series:
 
 
 def series(
-    data: Any, over: Any, *, loss: str | None = None, replicate: Hashable = "replicate"
-) -> tuple[dict[str, Series], str]:
-    """Return the series of any data by their names, and the name of the sizes.
+    data: Any, over: Any, *, loss: str | Sequence[str] | None = None, replicate: Hashable = "replicate"
+) -> tuple[dict[str, Series], str, Hashable]:
+    """Return the series of any data by their names, the name of the sizes, and that of the replicates.
 
     ``over`` names the dimension or column of the sizes, or has the sizes themselves. Raises InputError for what is no
     loss, or could be read in two ways.
     """
     axis = over if isinstance(over, str) else "n"
+    wanted = [loss] if isinstance(loss, str) and loss else list(loss or [])
     if isinstance(data, str | Path):
         data = _read(Path(data).expanduser(), over if isinstance(over, str) else None)
     if isinstance(data, pd.DataFrame) and not isinstance(over, str):
@@ -53,8 +55,10 @@ def series(
     if isinstance(data, xr.DataArray | xr.Dataset | pd.DataFrame):
         if not isinstance(over, str):
             raise InputError("over is no name; of labelled data it names the dimension of the sizes, over='n' say")
+        if isinstance(data, pd.DataFrame):
+            replicate = _replicate(data, over, wanted, replicate)
         labelled = _of_frame if isinstance(data, pd.DataFrame) else _of_labelled
-        found = labelled(data, over, loss, replicate)
+        found = labelled(data, over, wanted, replicate)
     elif isinstance(over, str):
         raise InputError(f"{TAKES}; over={over!r} is a name, which needs labels: give the sizes themselves")
     else:
@@ -65,7 +69,8 @@ def series(
         raise InputError(f"there is no loss in the data; {TAKES}")
     for name, one in found.items():
         _refuse(name, one, axis)
-    return {name or loss or "error": one for name, one in found.items()}, axis
+    alone = wanted[0] if len(wanted) == 1 else "error"
+    return {name or alone: one for name, one in found.items()}, axis, replicate
 
 
 def _read(path: Path, column: str | None) -> pd.DataFrame:
@@ -97,14 +102,16 @@ def _oriented(values: Any, sizes: np.ndarray, name: str) -> np.ndarray:
 
 
 def _of_labelled(
-    data: xr.DataArray | xr.Dataset, over: str, loss: str | None, replicate: Hashable
+    data: xr.DataArray | xr.Dataset, over: str, wanted: Sequence[str], replicate: Hashable
 ) -> dict[str, Series]:
     """Return the series of an xarray object: one for each variable, and for each point of the other dimensions."""
     arrays = {"": data} if isinstance(data, xr.DataArray) else {str(name): data[name] for name in data.data_vars}
-    if loss is not None and isinstance(data, xr.Dataset):
-        if loss not in arrays:
-            raise InputError(f"the data have no variable {loss!r}{nearest(loss, arrays) or ';'} {listed(arrays, 12)}")
-        arrays = {loss: arrays[loss]}
+    if wanted and isinstance(data, xr.Dataset):
+        for name in wanted:
+            if name not in arrays:
+                near = nearest(name, arrays) or ";"
+                raise InputError(f"the data have no variable {name!r}{near} {listed(arrays, 12)}")
+        arrays = {name: arrays[name] for name in wanted}
     fit = {name: array for name, array in arrays.items() if over in array.dims and array.dtype.kind == "f"}
     if not fit:
         dims = {str(dim) for array in arrays.values() for dim in array.dims}
@@ -127,28 +134,44 @@ def _of_labelled(
     return found
 
 
-def _of_frame(frame: pd.DataFrame, over: str, loss: str | None, replicate: Hashable) -> dict[str, Series]:
+def _replicate(frame: pd.DataFrame, over: str, wanted: Sequence[str], replicate: Hashable) -> Hashable:
+    """Return the column of the replicates: the one that is named, or else the only one of ALIKE that looks like it."""
+    alike = [name for name in ALIKE if name in frame and name not in (over, *wanted)]
+    if replicate != "replicate" or replicate in frame or over not in frame or len(alike) != 1:
+        return replicate
+    name = alike[0]
+    words = [c for c in frame if not pd.api.types.is_numeric_dtype(frame[c]) or frame[c].dtype == bool]
+    cell = [over, *words]
+    # the runs at one size, of which no two are the same, and none of which is at another size alone
+    most = frame.groupby(cell, dropna=False).size().max()
+    whole = name not in cell and frame[name].nunique() == most > 1 and not frame.duplicated([*cell, name]).any()
+    return name if whole else replicate
+
+
+def _of_frame(frame: pd.DataFrame, over: str, wanted: Sequence[str], replicate: Hashable) -> dict[str, Series]:
     """Return the series of a table, long (a row for each run) or wide (a column for each replicate)."""
     columns = [str(column) for column in frame.columns]
     frame = frame.set_axis(columns, axis=1)
-    for name in (over, *([loss] if loss else [])):
+    for name in (over, *wanted):
         if name not in columns:
             raise InputError(f"there is no column {name!r}{nearest(name, columns) or ';'} {listed(columns, 12)}")
     number_like = [c for c in columns if pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool]
     if over not in number_like:
         raise InputError(f"the column {over!r} has entries that are no numbers, so they are no sizes")
-    losses = [loss] if loss else [c for c in number_like if c not in (over, replicate)]
+    losses = list(wanted) or [c for c in number_like if c not in (over, replicate)]
     arms = [c for c in columns if c not in (over, replicate, *number_like)]
     if not losses:
         raise InputError(f"beside {over!r} there is no column of numbers, so no loss; there are {listed(columns, 12)}")
     for name in losses:
         if np.array_equal(frame[name], frame[over]):
             raise InputError(f"the column {name!r} is equal to the sizes {over!r}, and no loss: leave it out")
-    for name in (c for c in number_like if c not in (over, replicate)):
+    named = replicate in columns
+    for name in losses if named else (c for c in number_like if c != over):
         values = frame.groupby([over, *arms], dropna=False)[name].agg(lambda column: tuple(sorted(column)))
         if values.nunique() == 1 and len(set(values.iloc[0])) > 1:
             told = f"the column {name!r} has the same numbers at each size, and is no loss"
-            raise InputError(f"{told}: say replicate={name!r} if they are replicates, make them words if they are arms")
+            way = f"say replicate={name!r} (in a shell --replicate {name}) if they are replicates"
+            raise InputError(f"{told}: {'name the loss' if named else way}, make them words if they are arms")
     parts = (
         {", ".join(map(str, key)): part for key, part in frame.groupby(arms, sort=False, dropna=False)}
         if arms
@@ -159,7 +182,6 @@ def _of_frame(frame: pd.DataFrame, over: str, loss: str | None, replicate: Hasha
         sizes = part[over].to_numpy(np.float64)
         times = part.groupby(over, sort=False).cumcount().to_numpy()
         count = np.bincount(times)
-        named = replicate in columns
         twice = part.groupby([over, str(replicate)]).cumcount().to_numpy() if named else 0 * times
         long = named or (count[0] == count[-1] and count.size > 1)
         if (not long and 2 * count[1:2].sum() > count[0]) or 2 * np.sum(twice == 1) > np.sum(twice == 0):

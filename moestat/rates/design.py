@@ -59,8 +59,10 @@ def plan(
     Returns
     -------
     pandas.DataFrame
-        Per arm the standard deviation of one replicate's slope, the replicates that are there, the half-width that
-        they give, the replicates that are needed and the half-width that these give on average.
+        Per arm the standard deviation of one replicate's slope, the replicates that are there, the half-width of the
+        t-interval that they give, the replicates that are needed and the half-width that these give on average. The
+        standard deviation is itself uncertain: over its interval (chi-square, R - 1 degrees of freedom, the table's
+        level) the need goes from ``low`` to ``high``, which is ``most`` at most.
     """
     import pandas as pd
 
@@ -71,17 +73,24 @@ def plan(
         sd, there = float(np.std(fit.slopes, ddof=1)) if fit.complete > 1 else math.nan, fit.complete
         if not sd > 0:
             raise InputError(f"{there} replicates{f' of {arm!r}' if arm else ''} show no spread to plan by")
-        if half_width is not None:
-            enough = np.flatnonzero(_factor(np.arange(2, most + 1), fit.level) * sd <= half_width)
+
+        def need(sd: float, level: float = fit.level) -> int:
+            if half_width is None:
+                return paired_seeds(margin or 0.0, sd, chance=chance, level=level, most=most)
+            enough = np.flatnonzero(_factor(np.arange(2, most + 1), level) * sd <= half_width)
             if not enough.size:
                 raise InputError(f"more than {most} replicates are needed for a half-width of {half_width:g}")
-            needed = 2 + int(enough[0])
-        else:
-            needed = paired_seeds(margin or 0.0, sd, chance=chance, level=fit.level, most=most)
+            return 2 + int(enough[0])
+
+        needed, last = need(sd), most
+        ends = scipy.stats.chi2.ppf([0.5 + fit.level / 2, 0.5 - fit.level / 2], there - 1)
+        least, largest = sd * np.sqrt((there - 1) / ends)
+        with contextlib.suppress(InputError, ValueError):  # beyond `most`
+            last = need(float(largest))
         now, then = (float(_factor(count, fit.level) * sd) for count in (there, needed))
-        rows.append((arm, sd, there, now, needed, then))
-    columns = ["arm", "slope_sd", "replicates", "half_width", "needed", "half_width_then"]
-    return pd.DataFrame(rows, columns=columns).set_index("arm")
+        rows.append((arm, sd, there, now, needed, need(float(least)), last, then))
+    columns = ["slope_sd", "replicates", "half_width", "needed", "low", "high", "half_width_then"]
+    return pd.DataFrame(rows, columns=["arm", *columns]).set_index("arm")
 
 
 def power(

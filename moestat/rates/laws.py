@@ -43,6 +43,7 @@ class Law:
     curve: np.ndarray  #: (S,): Its values at the sizes.
     tangent: np.ndarray  #: (S, parameters): What each parameter moves of the log of the curve, at most 1.
     #: Akaike's criterion for few sizes, of the mean log errors with one common variance: the smaller, the better.
+    #: Infinite where the sizes are too few for it: k parameters need k + 3.
     aicc: float
     #: P-value of the law being right: a t-test over replicates, in the direction in which the best other law departs.
     p: float = math.nan
@@ -57,7 +58,7 @@ class Law:
 
 @dataclass(frozen=True, repr=False)
 class LawComparison:
-    """How laws fare on the same losses: in the order of their criterion, the best first."""
+    """How laws fare on the same losses: in the order of their criterion, the best first, those without one last."""
 
     laws: tuple[Law, ...]
     reasons: tuple[str, ...]  #: Why the series cannot be trusted, as in :func:`moestat.rates.fit`.
@@ -69,10 +70,21 @@ class LawComparison:
         return tuple(law.name for law in self.laws if not law.p < 1 - self.level)
 
     def __str__(self) -> str:
-        best = self.laws[0].aicc if self.laws else math.nan
-        lines = [f"{law.aicc - best:7.1f}  {law.p:5.3f}  {law.name + ':':14} {law}" for law in self.laws]
-        head = "   AICc      p  law, the best first" if lines else "There is nothing to compare."
-        return "\n".join([head, *lines, *self.reasons])
+        if not self.laws:
+            return "\n".join(["There is nothing to compare.", *self.reasons])
+        ranked = math.isfinite(self.laws[0].aicc)
+        lines = ["   AICc      p  law" + ", the best first" * ranked]
+        for law in self.laws:
+            criterion = f"{law.aicc - self.laws[0].aicc:.1f}" if math.isfinite(law.aicc) else "-"
+            p = f"{law.p:.3f}" if math.isfinite(law.p) else "-"
+            lines.append(f"{criterion:>7}  {p:>5}  {law.name + ':':14} {law}")
+        if unranked := [law for law in self.laws if not math.isfinite(law.aicc)]:
+            lines.append(
+                f"{unranked[0].curve.size} sizes are too few to rank laws of "
+                f"{min(len(law.parameters) for law in unranked)} parameters or more; judge them by p (small: the law "
+                "does not fit) and by their intervals."
+            )
+        return "\n".join([*lines, *self.reasons])
 
     __repr__ = __str__
 
@@ -108,10 +120,14 @@ def laws(line: RateFit) -> tuple[Law, ...]:
 
 
 def of_bent(line: RateFit) -> list[Law]:
-    """Return what a bent line may be: the best law, unless it is the power law, and the one with a floor that shows."""
+    """Return what a bent line may be: the best law and the one with a floor that shows, if nothing rejects them.
+
+    The power law is none, nor is a law that the sizes are too few to rank, but for the floor.
+    """
     found = laws(line)
-    best = [law for law in found[:1] if law.name != "power"]
-    return best + [law for law in found[1:] if law.name == "floor" and law.parameters["floor"].low > 0]
+    best = [law for law in found[:1] if law.name != "power" and math.isfinite(law.aicc)]
+    best += [law for law in found[len(best) :] if law.name == "floor" and law.parameters["floor"].low > 0]
+    return [law for law in best if not law.p < 1 - line.level]
 
 
 def _fitted(line: RateFit) -> Iterator[Law]:

@@ -52,6 +52,7 @@ class Table:
     over: str
     loss: str
     ends: str = ""  #: Of a study's runs: how many did not converge, and how they ended.
+    replicate: str = ""  #: The column that was taken as the replicate without being told.
 
     @cached_property
     def laws(self) -> Mapping[str, Sequence[Law]]:
@@ -155,6 +156,7 @@ class Table:
             by_kind.setdefault(fit.kind, []).append(arm)
         said = f"Slopes of log {self.loss} against log {self.over}"
         notes += [f"{self.ends}."] * bool(self.ends)
+        notes += [f"The column {self.replicate!r} was taken as the replicate."] * bool(self.replicate)
         return [*notes, f"{said}: {_by(by_sizes)}.", f"Intervals: {_by(by_kind)}."]
 
 
@@ -163,7 +165,7 @@ def table(
     *,
     over: Any = "n",
     theory: float | Mapping[str, float] | None = None,
-    loss: str | None = None,
+    loss: str | Sequence[str] | None = None,
     replicate: Hashable = "replicate",
     window: tuple[float, float] | None = None,
     level: float = 0.95,
@@ -179,10 +181,12 @@ def table(
         The dimension or column of the sizes, or the sizes themselves. A size may be there twice.
     theory : float or dict, optional
         The slope that a theory states, for all arms or by arm.
-    loss : str, optional
-        The variable or column of the errors; all that can be one, if absent.
+    loss : str or sequence of str, optional
+        The variables or columns of the errors; all that can be one, if absent. Of a study's dataset, whole, the table
+        also says how many runs did not converge.
     replicate : str, default "replicate"
-        The dimension or column of the replicates.
+        The dimension or column of the replicates. Without such a column, one named rep, run or seed is taken if it
+        alone has the same numbers at the sizes; the table says so.
     window : (low, high), optional
         Sizes that are used, both ends included.
     level : float, default 0.95
@@ -194,11 +198,18 @@ def table(
         If something is no loss (zero, negative, a column equal to the sizes), or could be read in two ways (a square
         array); the sentence names it.
     """
-    found, axis = series(data, over, loss=loss, replicate=replicate)
+    found, axis, taken = series(data, over, loss=loss, replicate=replicate)
     fits = {arm: fit_array(one.losses, one.sizes, window, level) for arm, one in found.items()}
     stated = dict(theory) if isinstance(theory, Mapping) else {} if theory is None else dict.fromkeys(fits, theory)
     slopes = {arm_of(str(arm), [*fits]): float(slope) for arm, slope in stated.items()}
-    return Table(fits, slopes, axis, loss or "error", _ends(data))
+    return Table(
+        fits,
+        slopes,
+        axis,
+        loss if isinstance(loss, str) and loss else "error",
+        _ends(data),
+        str(taken) if taken != replicate else "",
+    )
 
 
 def _ends(data: Any) -> str:

@@ -52,7 +52,8 @@ def _told(
     found = [one.says for one in part.argued(part.conclusion)] or part.findings
     yield "we find", " ".join(found) or ("" if part.filled else part.item.unchecked), 3
     for cell in part.filled:
-        yield cell, "; ".join(filter(None, [part.word(cell), part.counts(cell)])), 2
+        ids = ", ".join(one.id for one in part.argued(cell))
+        yield cell, "; ".join(filter(None, [part.word(cell) + f" ({ids})" * bool(ids), part.counts(cell)])), 2
     yield "kind", _kind(part, row, studies), 1
     if row:
         expected = f", predicted {number(row['predicted'])}" if row["predicted"] != "" else ""

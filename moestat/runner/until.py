@@ -93,7 +93,7 @@ def _slopes(plan: Plan, dataset: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]
     for rate in rates:
         for arm in map(str, dataset["arm"].values):
             if fits(arm, rate.arms):
-                found, _ = series(dataset.sel(arm=[arm]), rate.over, loss=rate.loss or None)
+                found, *_ = series(dataset.sel(arm=[arm]), rate.over, loss=rate.loss or None)
                 for name, one in found.items():
                     fitted = fit_array(one.losses, one.sizes, plan.preset.window or rate.window, LEVEL)
                     yield f"{name}, {arm}", fitted.slopes
