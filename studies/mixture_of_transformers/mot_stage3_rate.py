@@ -64,7 +64,8 @@ for name, start, model, rule, rate, steps in [
 ]:
     study.arm(
         name,
-        f"{LABELS[model]}, {RULES[rule]}, rate {rate}{', K = 4000' if 'samples' in start else ''}",
+        f"{LABELS[model]}, {'ideal' if start is IDEAL else 'trained'}, {RULES[rule]}, rate {rate}"
+        + (", K = 4000" if "samples" in start else ""),
         **start,
         **MODELS[model],
         tuning_steps=steps,
@@ -158,6 +159,6 @@ study.figure(
         for title, rule in [("gradient descent, eq. (10)", "gd"), ("normalised steps, as in eq. (8)", "normalised")]
     ],
     options=dict(share_y=False),
-    caption="Geometric means over replicates with 95 % intervals. From the ideal end state of Props. 1 and 2, and "
-    "after stages I and II of Algorithm 1.",
+    caption="Geometric means over replicates with 95 % intervals. Ideal: from the end state of Props. 1 and 2; "
+    "trained: after stages I and II of Algorithm 1. The rates are untuned.",
 )

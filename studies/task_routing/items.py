@@ -127,7 +127,9 @@ paper = Paper(
                 *(f"task_second:{claim}" for claim in ROUTING),
             ],
             conclusion="experiment",
-            objection="The sentences are not ours; tested: a second generator, with a third of the pairs.",
+            objection="The sentences are not ours; tested: a second generator, with a third of the pairs. Against the "
+            "figure: its router loss is given the task of each token, so that experts follow tasks nearly by "
+            "construction.",
             also=["Section 6.3", "Section 6.2"],
             unchecked="The paper does not say how 20 tasks are dealt to seven experts; here evenly, task k to expert "
             "k mod 7, which decides how even their use can be. At this size no router can be seen to be more even "

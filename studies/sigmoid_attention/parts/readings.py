@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure as Canvas
+from matplotlib.patches import Rectangle
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
@@ -94,36 +95,41 @@ def _extreme(ds: xr.Dataset, options: Mapping[str, Any], which: str) -> Estimate
 def picture(
     ds: xr.Dataset, figure: Figure, *, evidence: Evidence, curves: dict[str, list[Any]], columns: dict[str, list[str]]
 ) -> Canvas:
-    """Draw the share of truths whose slope is as printed, a row for each curve, a column for each kind of start.
+    """Draw the share of truths whose slope is as printed, a row for each curve, a column for each start and loss.
 
-    ``curves``: name -> title and the ends of its region; ``columns``: title -> the ends of the names of the arms that
-    may stand there.
+    ``curves``: name -> title and the ends of its region; ``columns``: title -> the loss, and the ends of the names of
+    the arms that may stand there. A start is framed in every curve if half of the truths or more are as printed in all.
     """
     there = {
-        (curve, head): arm
-        for curve in curves
-        for head, ends in columns.items()
+        (curve, head): share(ds, loss, arm, region).transpose("exponent", "radius")
+        for curve, (_, *region) in curves.items()
+        for head, (loss, *ends) in columns.items()
         if (arm := next((name for end in ends if (name := f"{curve}-{end}") in ds["arm"].values), None))
     }
     heads = [head for head in columns if any(head == one for _, one in there)]
-    canvas = style.new_figure(style.TWO_COLUMNS, 0.95 * len(curves) + 1.0)
+    whole = {head for head in heads if all((curve, head) in there for curve in curves)}
+    least = {head: np.min([there[curve, head].values for curve in curves], axis=0) for head in whole}
+    canvas = style.new_figure(max(style.TWO_COLUMNS, 1.5 * len(heads)), 0.95 * len(curves) + 1.1)
     grid = canvas.subplots(len(curves), len(heads), sharex=True, sharey=True, squeeze=False)
-    for (curve, (title, *region)), axes_of in zip(curves.items(), grid, strict=True):
+    for (curve, (title, *_)), axes_of in zip(curves.items(), grid, strict=True):
         for head, axes in zip(heads, axes_of, strict=True):
             axes.grid(visible=False)
             if (curve, head) not in there:
                 axes.set_axis_off()
                 continue
-            shares = share(ds, "to_best", there[curve, head], region).transpose("exponent", "radius")
+            shares = there[curve, head]
             axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
             for (row, column), value in np.ndenumerate(shares.values):
                 colour = style.PAGE if value > 0.5 else style.INK
                 axes.text(column, row, f"{value:.0%}", color=colour, fontsize=7, ha="center", va="center")
+            for row, column in np.argwhere(least[head] >= 0.5) if head in whole else ():
+                corner = (column - 0.5, row - 0.5)
+                axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=style.COLOURS[1], linewidth=2, zorder=3))
             axes.set_xticks(range(shares.sizes["radius"]), [f"{r:g}" for r in shares["radius"].values])
             axes.set_yticks(range(shares.sizes["exponent"]), [minus(f"{a:g}") for a in shares["exponent"].values])
-            axes.tick_params(labelsize=7, length=0)
+            axes.tick_params(labelsize=6.5, length=0)
         axes_of[0].set_ylabel(minus(title), fontsize=7)
-    for letter, head, axes in zip("abc", heads, grid[0], strict=False):
+    for letter, head, axes in zip("abcdef", heads, grid[0], strict=False):
         axes.set_title(f"({letter}) {head}", loc="left")
     canvas.supxlabel("radius of the start at n = 1000, standard deviation of a coordinate", fontsize=8)
     canvas.supylabel("power of n with which the radius falls", fontsize=8)

@@ -1,10 +1,14 @@
 """Readings of the printed protocol: what each start does, and shares and rules on losses that are made."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray as xr
 from cells import a_claim, computed
 
+import moestat
+from studies.sigmoid_attention.figure_readings import REGIONS
 from studies.sigmoid_attention.parts import figure_readings, readings
 from studies.sigmoid_attention.parts.figure_readings import EXPONENTS, RADII
 
@@ -67,3 +71,21 @@ def test_shares_and_the_best_reading_are_those_of_the_slopes():
         rule(ds, a_claim(at_least=0.5), groups=groups, losses=["to_best"]) for rule in (readings.best, readings.worst)
     )
     assert (best.value, worst.value) == (0.75, 0.0) and "a copy" in best.note and "radius 0.1" in best.note
+
+
+def test_the_pages_say_which_starts_give_all_four_slopes():
+    """A copy does in 7 or 8 truths of ten, by either loss; a split atom in all ten, by the loss to the truth alone."""
+    records = Path(__file__).parents[3] / "outputs/records"
+
+    def truths(ds, loss, softmax, sigmoid):
+        arms = {curve: f"{curve}-{softmax if curve.startswith('softmax') else sigmoid}" for curve in REGIONS}
+        found = [readings.slopes(ds.sel(arm=arm), loss) for arm in arms.values()]
+        return int(
+            np.all([(low <= s) & (s <= high) for s, (low, high) in zip(found, REGIONS.values(), strict=True)], 0).sum()
+        )
+
+    drawn, own = (moestat.load(records / name) for name in ("figure_readings/paper", "sigmoid_vs_softmax/quick"))
+    copy, split = (drawn.sel(exponent=-0.5, radius=radius) for radius in (0.00158, 0.0158))
+    assert [truths(copy, loss, "copy", "target") for loss in readings.LOSSES] == [8, 8]
+    assert [truths(split, loss, "split", "target") for loss in readings.LOSSES] == [0, 10]
+    assert truths(own, "L3", "printed", "printed") == 7
