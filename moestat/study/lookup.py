@@ -176,10 +176,8 @@ def _at(word: str, text: str, studies: Mapping[str, Study]) -> dict[str, Study]:
         bare = [(keys[name], item) for name, items in meant.items() for item in items if item.unchecked]
         near = [f"{key} {item.name} is not checked: {item.unchecked.rstrip('.')}" for key, item in bare]
         told = "".join(f"; {text}" for text in [*near, *_near(text, keys, claims, asked)])
-        own = "" if asked else "; of a study file of your own: FILE.py:ID"
-        raise InputError(
-            f"there is no claim {what}{told}{own}. The claims of all studies: python -m moestat.study --claims"
-        )
+        where = "The claims of all studies: python -m moestat.study --claims; one of your own study file: FILE.py:ID"
+        raise InputError(f"there is no claim {what}{told}. {where}")
     mine: dict[str, list[Claim]] = {}
     for place in found:
         mine.setdefault(place.name, []).append(place.claim)
