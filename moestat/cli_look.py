@@ -15,7 +15,7 @@ from moestat.cli_options import WIDTH, called, console
 from moestat.errors import InputError, UserError
 from moestat.runner.request import Request
 
-ROWS, SETTINGS = 9, 24
+ROWS, SETTINGS = 8, 24
 """Rows of a ledger, and settings, of which a short answer tells."""
 
 if TYPE_CHECKING:

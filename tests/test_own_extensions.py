@@ -27,7 +27,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("own")
     for name, text in FILES.items():
         (folder / name).write_text(text, encoding="utf-8")
-    return folder
+    yield folder
+    for name in FILES:
+        sys.modules.pop(Path(name).stem, None)
 
 
 def _python(folder, *words):
