@@ -46,7 +46,7 @@ study.preset(
 study.preset(
     "reduced",
     "d = 4, four true experts, ten truths, four sizes.",
-    **dict(expected="estimated at an hour on 2 idle cores", scale="reduced", replicates=10, block=1),
+    **dict(expected="about two hours on 2 cores", scale="reduced", replicates=10, block=1),
     grid=dict(n=[1000, 2154, 4642, 10_000]),
     settings=dict(SMALL, d=4, n_true=4, n_fitted=5, evaluations=5000),
 )
@@ -106,10 +106,10 @@ study.figure(
     panels=[
         dict(title=title, arms=[arms], variable=variable, ylabel=ylabel)
         for title, arms, variable, ylabel in [
-            ("data from a softmax truth", "s*", "L3", "L3 of the argmin"),
-            ("data from a softmax truth", "s*", "L3_local", "L3 of the local fit"),
+            ("the argmin: the lower of two searches", "s*", "L3", "L3"),
+            ("local fits", "s*", "L3_local", "L3"),
         ]
     ],
-    caption="Losses of the lower of two minimisers, and of the local fit to the same data. Geometric means over "
+    caption="Losses of the lower of two minimisers, and of the local fit to the same data, from a softmax truth. Geometric means over "
     "truths, 95 % t-intervals.",
 )
