@@ -110,6 +110,6 @@ study.figure(
             ("local fits", "s*", "L3_local", "L3"),
         ]
     ],
-    caption="Losses of the lower of two minimisers, and of the local fit to the same data, from a softmax truth. Geometric means over "
-    "truths, 95 % t-intervals.",
+    caption="Losses of the lower of two minimisers, and of the local fit to the same data, from a softmax truth. "
+    "Geometric means over truths, 95 % t-intervals.",
 )
