@@ -224,7 +224,7 @@ def _tell(result: Result) -> None:
     if result.report is not None:
         _print_report(result.report, verbose=request.verbose)
     elif not request.quiet:
-        counts = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} failed"
+        counts = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} not converged"
         print(f"{shown.name}/{request.preset}: {counts}; results in {result.plan.root}")
     if tally["missing"]:
         raise UserError(f"{tally['missing']} replicates are missing; complete them with: {request.command()}")

@@ -92,7 +92,7 @@ class Progress:
     def counts(self) -> str:
         """Return what is done, in words, and how long the rest may take."""
         percent, left = 100 * self.done // max(1, self.total), self.total - self.done
-        text = f"{self.done:,} of {self.total:,} replicates ({percent} %), {self.failed:,} failed"
+        text = f"{self.done:,} of {self.total:,} replicates ({percent} %), {self.failed:,} not converged"
         now = self.clock()
         rest = (now - self.started) * (self.work - self.worked) / self.worked if left and self.worked else None
         about = "" if rest is None else f", about {duration(rest)} left"

@@ -41,7 +41,7 @@ def test_one_command_gives_everything(toy):
     assert wanted | {"manifest.json", "shards"} <= {path.name for path in root.iterdir()}
     assert "mean-rate" in done.stdout and "Claims: " in done.stdout and "report.html" in done.stdout
     assert len(done.stdout.splitlines()) < 25 and "Rates" not in done.stdout, "the answer alone"
-    assert "48 of 48 replicates (100 %), 0 failed" in done.stderr and "\x1b" not in done.stderr
+    assert "48 of 48 replicates (100 %), 0 not converged" in done.stderr and "\x1b" not in done.stderr
     assert not list(root.glob("running/*")) and not list(root.glob("locks/*.txt"))
     with xr.open_dataset(root / "results.nc") as dataset:
         attrs = dataset.attrs
