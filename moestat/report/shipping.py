@@ -105,7 +105,8 @@ def ship(
     folder = records.path(to, study_file.name, preset)
     said = _compare(folder, small, replace)
     records.write(folder, content)
-    (folder / results.WHOLE).unlink(missing_ok=True)  # of the record before
+    if from_run:
+        (folder / results.WHOLE).unlink(missing_ok=True)  # of the record before
     if whole is not None and from_run:
         said.append(f"{packages.put(whole, study_file.name, preset, pack)}: {len(pack) / 1e6:.2f} MB")
     size, together = sum(map(len, content.values())), total(to)

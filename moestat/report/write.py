@@ -150,7 +150,7 @@ def write_outputs(
     places, name = {}, str(provenance.get("study", ""))
     with contextlib.suppress(InputError):  # a broken list of items is told where it is asked for
         places = cells.of_studies({name: study})
-    stands = {claim.id: cells.where(places, name, claim.id) for claim in study.claims}
+    stands = {claim.id: cells.where(places, name, claim.id) | {"hindsight": claim.hindsight} for claim in study.claims}
     claims = tables.claims(judgements)
     numbers: dict[str, int] = {}  # a line has one colour in all figures
     shown = [figure for figure in evidence.study.figures if figures.shown(evidence, figure)]
@@ -167,10 +167,7 @@ def write_outputs(
     return Report(
         folder,
         made,
-        claims.assign(
-            hindsight=[next(claim.hindsight for claim in study.claims if claim.id == id_) for id_ in claims["claim"]],
-            **{key: [stands[id_][key] for id_ in claims["claim"]] for key in ("item", "cell")},
-        ),
+        claims.assign(**{key: [stands[id_][key] for id_ in claims["claim"]] for key in ("item", "cell", "hindsight")}),
         [f"Figure {figure.name} could not be drawn: {figure.problem}" for figure in drawn if figure.problem],
         f"{counts.replicates} runs: {counts}",
         bent=frozenset(verdict.claim for verdict in judgements if verdict.bend),
@@ -205,7 +202,10 @@ def page(
     figures: Sequence[Drawn],
     provenance: Mapping[str, Any],
 ) -> str:
-    """Return the page of a study at a preset; ``tables`` are its frames, ``stands`` has item and cell of each claim."""
+    """Return the page of a study at a preset.
+
+    ``tables`` are its frames, ``stands`` has item, cell and hindsight of each claim.
+    """
     study, preset = evidence.study, evidence.preset
     shown = dict(views.frames({**tables, "summaries": tables["summaries"].head(MOST_ROWS)}))
     if len(tables["summaries"]) > MOST_ROWS:
@@ -213,10 +213,8 @@ def page(
         shown["summaries"] = replace(shown["summaries"], notes=[*shown["summaries"].notes, more])
     there = [arm for arm in study.arms if arm.name in evidence.ds["arm"].values]
     arms = [(arm.name, arm.label, ", ".join(f"{k} = {_text(v)}" for k, v in arm.settings.items())) for arm in there]
-    claims = {claim.id: claim for claim in study.claims}
-    found = (v.row() | dict(stands[v.claim]) | {"hindsight": claims[v.claim].hindsight} for v in verdicts)
-    rows = sorted(found, key=lambda row: not row["cell"])
-    primary = [row for row in rows if row["cell"]]
+    rows = sorted((v.row() | dict(stands[v.claim]) for v in verdicts), key=lambda row: not row["cell"])
+    claims, primary = {claim.id: claim for claim in study.claims}, [row for row in rows if row["cell"]]
     told, bent = findings(study, verdicts), {verdict.claim for verdict in verdicts if verdict.bend}
     page = views.environment().get_template("report.html.j2")
     return page.render(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -66,21 +66,12 @@ def _weights(name: str, shape: tuple[int, ...]) -> np.ndarray:
     return np.asarray(raw, np.uint64).reshape(shape) | np.uint64(1)
 
 
-class Checksum:
-    """The checksum of one replicate that was computed again."""
-
-    def __init__(self) -> None:
-        self._total = np.zeros(1, np.uint64)
-
-    def add(self, values: Any, weight: Any) -> None:
-        """Add the entries of one variable, with their weights."""
-        values = np.asarray(values, np.float64)
-        self._total += _sum(values, np.asarray(weight, np.uint64), values.ndim)
-
-    @property
-    def value(self) -> int:
-        """The checksum, as :func:`rounded` keeps it."""
-        return int(_short(self._total)[0])
+def checksum(parts: Iterable[tuple[Any, Any]]) -> int:
+    """Return the checksum of one replicate, as :func:`rounded` keeps it, from its variables and their weights."""
+    total = np.zeros(1, np.uint64)
+    for values, weights in parts:
+        total += _sum(np.asarray(values, np.float64), np.asarray(weights, np.uint64), np.ndim(values))
+    return int(_short(total)[0])
 
 
 def _fits(array: xr.DataArray) -> bool:
