@@ -240,8 +240,8 @@ DOORS = {
 BEHIND = {
     "fit": """active_set certificate competition_likelihood competition_mle.thrown_out compiled_problem cuda
         cuda_problem descent em.em end_points entrance gaussian_gate general general_search gradient.on_all_samples
-        kernel levenberg_marquardt likelihood linalg local_search moments moves newton.problem_of
-        population.lowest_minima search_starts second_order slots softmax_likelihood softmax_mle.SoftmaxLikelihood
+        kernel levenberg_marquardt likelihood linalg local_search moments moves newton.problem_of newton.sizes served
+        population.lowest_minima search_starts second_order softmax_likelihood softmax_mle.SoftmaxLikelihood
         trust_region""",
     "identify": "derivatives evaluate families relations",
     "losses": """comparison fisher.line_of fisher.expected_norm gauge.candidates gauge.geometric_median matching.paired

@@ -64,7 +64,7 @@ def certify(problem: Problem, theta: Array, tau: Smoothing, box: float, goal: Ar
         # a smaller eigenvalue counts as more than it is, which takes the largest one, too
         rest = ~to_numpy(ok & (smallest > FLAT * large))
     if rest.any():
-        few = problem.of(np.flatnonzero(rest) // (theta.shape[0] // problem.batch))
+        few = problem.of(problem.data(len(rest))[rest])
         width = tau if isinstance(tau, float | int) else chosen((tau,), rest)[0]
         found = _by_eigenvalues(few, box, width, *chosen((hessian, g, large, theta, loss, goal), rest))
         answer |= {name: put(answer[name], value, rest) for name, value in found.items()}

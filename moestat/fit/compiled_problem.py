@@ -89,19 +89,8 @@ class CompiledProblem(Problem):
         self._keep(x, y)
 
     def _keep(self, x: Array, y: Array) -> None:
-        self.batch, self.n = x.shape[0], x.shape[-2]
-        self.sets = [(np.array(a.T, order="C"), np.array(b)) for a, b in zip(x, y, strict=True)]
-
-    def take(self, sets: Array) -> Self:
-        """Return the problem on some of the data sets, given by their positions; their samples are shared."""
-        new = copy(self)
-        new.sets = [self.sets[k] for k in sets]
-        new.batch = len(new.sets)
-        return new
-
-    def of(self, sets: np.ndarray) -> Self:
-        """Return the problem of one member on each of ``sets``."""
-        return self.take(sets)
+        self.sets, self.n = np.arange(x.shape[0]), x.shape[-2]
+        self.samples = [(np.array(a.T, order="C"), np.array(b)) for a, b in zip(x, y, strict=True)]
 
     def in_double(self) -> Self:
         """Return the same problem with every product in float64."""
@@ -117,9 +106,9 @@ class CompiledProblem(Problem):
     def loss(self, theta: Array, tau: experts.Smoothing, wanted: np.ndarray | None = None) -> Array:
         """Return the loss (M,) at theta (M, N, P), of those that are not ``wanted`` not a number."""
         size, loss = len(theta), np.full(len(theta), np.nan)
-        taus, share = _each(tau, size), size // self.batch
+        taus, data = _each(tau, size), self.data(size)
         for k in _members(wanted, size):
-            loss[k] = self._sum(k // share, theta[k], taus[k], 0.0, 0) / self.n
+            loss[k] = self._sum(data[k], theta[k], taus[k], 0.0, 0) / self.n
         return loss
 
     def hessian(
@@ -133,12 +122,12 @@ class CompiledProblem(Problem):
         """Return loss (M,), gradient (M, p) and Hessian (M, p, p); arguments as of the plain problem."""
         plan, n = self.plan, self.n
         size, atoms, width = theta.shape
-        p, share = atoms * width, size // self.batch
+        p, data = atoms * width, self.data(size)
         taus, factors = _each(tau, size), _each(curvature, size)
         loss, gradient, hessian = into or (np.empty(size), np.empty((size, p)), np.empty((size, p, p)))
         for k in _members(wanted, size):
             plan.sums[:] = 0.0
-            loss[k] = self._sum(k // share, theta[k], taus[k], factors[k], 2) / n
+            loss[k] = self._sum(data[k], theta[k], taus[k], factors[k], 2) / n
             self._write(gradient[k].reshape(atoms, width))
             compiled.assemble(plan.sums / n, plan.place, plan.root, hessian[k])
         return loss, gradient, hessian
@@ -146,18 +135,18 @@ class CompiledProblem(Problem):
     def spread(self, theta: Array, tau: float, variance: float) -> Array:
         """Return the mean over the samples of (variance + r^2) grad f grad f', (M, p, p), at theta (M, N, P)."""
         plan, (size, atoms, width) = self.plan, theta.shape
-        matrices, share = np.empty((size, atoms * width, atoms * width)), size // self.batch
+        matrices, data = np.empty((size, atoms * width, atoms * width)), self.data(size)
         for k in range(size):
             plan.sums[:] = 0.0
-            self._sum(k // share, theta[k], tau, 0.0, 2, variance)
+            self._sum(data[k], theta[k], tau, 0.0, 2, variance)
             compiled.assemble(plan.sums / self.n, plan.place, plan.root, matrices[k])
         return matrices
 
     def gradient(self, theta: Array) -> tuple[Array, Array]:
         """Return loss (M,) and gradient (M, N, P) at theta (M, N, P), without a smoothed kink."""
-        loss, gradient, share = np.empty(len(theta)), np.empty(theta.shape), len(theta) // self.batch
+        loss, gradient, data = np.empty(len(theta)), np.empty(theta.shape), self.data(len(theta))
         for k, own in enumerate(gradient):
-            loss[k] = self._sum(k // share, theta[k], 0.0, 0.0, 1) / self.n
+            loss[k] = self._sum(data[k], theta[k], 0.0, 0.0, 1) / self.n
             self._write(own)
         return loss, gradient
 
@@ -175,7 +164,7 @@ class CompiledProblem(Problem):
         """
         plan, model = self.plan, self.model
         plan.score_sums[:] = 0.0
-        x, y = self.sets[data]
+        x, y = self.samples[data]
         q = model.gate_size
         gate = np.zeros((self.n_atoms, plan.counts[0]))
         gate[:, plan.gate_terms] = theta[:, :q] * plan.gate_root

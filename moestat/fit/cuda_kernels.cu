@@ -47,27 +47,27 @@ __device__ static double atoms(const double *s, const double *h, LONG n, double 
   return f;
 }
 
-// Residuals (M, n) of members whose scores and pre-activations are (M, N, n); y is (M / share, n).
-extern "C" __global__ void residuals(const double *scores, const double *inner, const double *y, int share, LONG n,
+// Residuals (M, n) of members whose scores and pre-activations are (M, N, n), and whose responses are row of[b] of y.
+extern "C" __global__ void residuals(const double *scores, const double *inner, const double *y, const LONG *of, LONG n,
                                      const double *tau, double *residual) {
   LONG t = (LONG)blockIdx.x * blockDim.x + threadIdx.x, b = blockIdx.y;
   if (t >= n) return;
   double g[N], phi[N], d1[N], d2[N];
   residual[b * n + t] =
-      atoms(scores + b * N * n + t, inner + b * N * n + t, n, tau[b], g, phi, d1, d2) - y[b / share * n + t];
+      atoms(scores + b * N * n + t, inner + b * N * n + t, n, tau[b], g, phi, d1, d2) - y[of[b] * n + t];
 }
 
 // Besides, what the products that make gradient and Hessian are taken of (see Problem._moments): df/ds and df/dh times
 // the residual (M, N, n), and the weights of pairs of atoms, gate-gate and expert-expert (M, N (N + 1) / 2, n), i = j
 // first, and gate-expert (M, N N + N, n), those of i = j that multiply second derivatives last.
-extern "C" __global__ void weights(const double *scores, const double *inner, const double *y, int share, LONG n,
+extern "C" __global__ void weights(const double *scores, const double *inner, const double *y, const LONG *of, LONG n,
                                    const double *tau, double *residual, const double *curvature, double *score_slopes,
                                    double *inner_slopes, double *gate_gate, double *gate_expert, double *expert_expert) {
   LONG t = (LONG)blockIdx.x * blockDim.x + threadIdx.x, b = blockIdx.y;
   if (t >= n) return;
   double g[N], phi[N], d1[N], d2[N], u[N];
   double f = atoms(scores + b * N * n + t, inner + b * N * n + t, n, tau[b], g, phi, d1, d2);
-  double r = f - y[b / share * n + t], kr = curvature[b] * r;
+  double r = f - y[of[b] * n + t], kr = curvature[b] * r;
   residual[b * n + t] = r;
   double *gg = gate_gate + b * (N * (N + 1) / 2) * n + t, *ee = expert_expert + b * (N * (N + 1) / 2) * n + t;
   double *ge = gate_expert + b * (N * N + N) * n + t;

@@ -14,7 +14,7 @@ import numpy as np
 
 from moestat.arrays import Array, namespace
 from moestat.fit import cuda
-from moestat.fit.moments import Precision, Problem, product
+from moestat.fit.moments import Precision, Problem
 from moestat.models import experts
 from moestat.models.regression import Model
 
@@ -48,11 +48,11 @@ class CudaProblem(Problem):
     def loss(self, theta: Array, tau: experts.Smoothing, wanted: np.ndarray | None = None) -> Array:
         """Return the loss (M,) at theta (M, N, P); of members that are not ``wanted``, (M,) bool, any number."""
         xp, size = namespace(theta), theta.shape[0]
-        problem, members, some, taus = self._some(wanted, theta, tau)
+        members, data, some, taus = self._some(wanted, theta, tau)
         total: Any = 0.0
-        for _, q, e, y, *_ in problem.chunks:
+        for _, q, e, y, *_ in self.chunks:
             residual = xp.empty((len(members), y.shape[-1]))
-            self._launch(self.residuals, some, q, e, y, taus, residual)
+            self._launch(self.residuals, some, q, e, y, data, taus, residual)
             total = total + 0.5 * xp.sum(residual * residual, axis=-1)
         return _written(xp.zeros(size), members, total / self.n)
 
@@ -68,45 +68,75 @@ class CudaProblem(Problem):
         xp, (size, atoms, width) = namespace(theta), theta.shape
         p, pairs = atoms * width, atoms * (atoms + 1) // 2
         loss, gradient, hessian = into or (xp.empty(size), xp.empty((size, p)), xp.empty((size, p, p)))
-        problem, members, some, taus, factors = self._some(wanted, theta, tau, curvature)
+        members, data, some, taus, factors = self._some(wanted, theta, tau, curvature)
+        sets, among = np.unique(data, return_inverse=True)
         sums: list[Any] = [0.0] * 6
-        for xt, q, e, y, *right in problem.chunks:
+        for xt, q, e, y, *right in self.chunks:
             shape = (len(members), y.shape[-1])
             residual = xp.empty(shape)
             left = [xp.empty((shape[0], k, shape[1])) for k in (atoms, atoms, pairs, atoms * atoms + atoms, pairs)]
-            self._launch(self.weights, some, q, e, y, taus, residual, factors, *left)
-            right = right or list(self._right(q, e, self._monomials(xt)))
-            new = [product(a, b) for a, b in zip(left, right, strict=True)]
+            self._launch(self.weights, some, q, e, y, data, taus, residual, factors, *left)
+            place = data if right else among
+            if not right:
+                xt, q, e = (part[xp.asarray(sets)] for part in (xt, q, e))
+                right = list(self._right(q, e, self._monomials(xt)))
+            new = [_products(a, b, place) for a, b in zip(left, right, strict=True)]
             sums = [a + b for a, b in zip(sums, [0.5 * xp.sum(residual * residual, axis=-1), *new], strict=True)]
-        rows = members if wanted is None else np.flatnonzero(wanted)
-        if len(rows) < len(members):  # all were computed
-            sums = [part[xp.asarray(rows)] for part in sums]
-        _written(loss, rows, sums[0] / self.n)
-        _written(gradient, rows, xp.reshape(xp.concat(sums[1:3], axis=-1), (len(rows), p)) / self.n)
-        at = (self.width, self.place, self.scale, np.float64(1.0 / self.n), np.int64(p * p), xp.asarray(rows))
-        cuda.launch(self.assemble, p * p, len(rows), *sums[3:], *at, hessian)
+        if wanted is not None and not wanted[members].all():  # all were computed
+            kept = np.flatnonzero(wanted[members])
+            members, sums = members[kept], [part[xp.asarray(kept)] for part in sums]
+        _written(loss, members, sums[0] / self.n)
+        _written(gradient, members, xp.reshape(xp.concat(sums[1:3], axis=-1), (len(members), p)) / self.n)
+        at = (self.width, self.place, self.scale, np.float64(1.0 / self.n), np.int64(p * p), xp.asarray(members))
+        cuda.launch(self.assemble, p * p, len(members), *sums[3:], *at, hessian)
         return loss, gradient, hessian
 
     def _some(self, wanted: np.ndarray | None, theta: Array, *numbers: Any) -> tuple[Any, ...]:
-        """Return the problem of those members that are computed, their rows, theta, and numbers, one for each.
+        """Return which members are computed, ordered by their data sets, these, theta, and numbers, one for each.
 
-        Those are all where most are wanted, since to gather their data costs more.
+        Those are all where most are wanted and have data of their own, since to gather these costs more.
         """
         xp, size = namespace(theta), theta.shape[0]
+        data = self.data(size)
         each = [xp.broadcast_to(xp.reshape(xp.asarray(v, dtype=xp.float64), (-1,)), (size,)) for v in numbers]
         rows = np.arange(size) if wanted is None else np.flatnonzero(wanted)
-        if len(rows) == size or self.batch > 1 and 2 * len(rows) > size:
-            return self, np.arange(size), theta, *map(xp.ascontiguousarray, each)
+        if 2 * len(rows) > size and _apart(data):
+            rows = np.arange(size)
+        rows = rows[np.argsort(data[rows], kind="stable")]
         which = xp.asarray(rows)
-        return self.of(rows // (size // self.batch)), rows, theta[which], *(v[which] for v in each)
+        return rows, data[rows], theta[which], *(v[which] for v in each)
 
-    def _launch(self, kernel: cuda.Kernel, theta: Array, q: Array, e: Array, y: Array, *more: Array) -> None:
-        """Launch a kernel on the scores and pre-activations of members."""
+    def _launch(
+        self, kernel: cuda.Kernel, theta: Array, q: Array, e: Array, y: Array, data: np.ndarray, *more: Array
+    ) -> None:
+        """Launch a kernel on the scores and pre-activations of members that are ordered by their data sets."""
         members, n = theta.shape[0], y.shape[-1]
-        scores, inner = (product(part, features) for part, features in zip(self._split(theta), (q, e), strict=True))
+        pairs = zip(self._split(theta), (q, e), strict=True)
+        scores, inner = (_products(part, features, data) for part, features in pairs)
         tau, *rest = more
-        start = (scores, inner, y, np.int32(members // y.shape[0]), np.int64(n), tau)
+        start = (scores, inner, y, namespace(theta).asarray(data), np.int64(n), tau)
         cuda.launch(kernel, n, members, *start, *rest)
+
+
+def _apart(data: np.ndarray) -> bool:
+    """Return whether members have data of their own, most of them: then one product of a stack is made for all."""
+    return 2 * len(np.unique(data)) > len(data)
+
+
+def _products(left: Array, right: Array, data: np.ndarray) -> Array:
+    """Multiply matrices (M, a, b) of members by those (D, b, c) of their data sets (M,), in whose order they stand.
+
+    Members that share a data set share a product. Where most have their own, the matrices of these are gathered.
+    """
+    xp, (size, a, b), c = namespace(left), left.shape, right.shape[-1]
+    if _apart(data):
+        own = right if np.array_equal(data, np.arange(right.shape[0])) else right[xp.asarray(data)]
+        return left @ own
+    out = xp.empty((size, a, c))
+    for k, first, count in zip(*np.unique(data, return_index=True, return_counts=True), strict=True):
+        rows = slice(first, first + count)
+        out[rows] = xp.reshape(xp.reshape(left[rows], (-1, b)) @ right[k], (-1, a, c))
+    return out
 
 
 def problem_on_device(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:

@@ -2,7 +2,8 @@ r"""The descent behind :func:`moestat.fit.newton.least_squares`: damped Newton s
 
 Every member of the batch has its own damping, its own rung of the smoothing ladder and its own decision to accept a
 step or to stop; nothing is shared but the array operations, and a member that has finished makes room for the next
-(:mod:`moestat.fit.slots`). So the result of a member is the same, to the last bit, in whatever batch it is computed.
+start that waits, of whatever data set. So the result of a member is the same, to the last bit, in whatever batch it is
+computed.
 
 What a member decides by are a few numbers, which are kept on the processor in NumPy arrays; points, gradients, Hessians
 and steps stay on the device. It is waited for where numbers are read from it: four times a round.
@@ -11,20 +12,18 @@ and steps stay on the device. It is waited for where numbers are read from it: f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import array_api_compat
 import numpy as np
 
 from moestat.arrays import Array, clamp, namespace, to_numpy
-from moestat.fit.active_set import State, chosen, put
+from moestat.fit.active_set import chosen, put
 from moestat.fit.certificate import certify
 from moestat.fit.linalg import damped_solve
 from moestat.fit.moments import Problem
 from moestat.fit.second_order import free_coordinates, hits, judge, nielsen, promise
-from moestat.fit.slots import IDLE, Slots
 from moestat.status import Status
 
 FIRST_DAMPING = 1e-3
@@ -43,18 +42,43 @@ AT_ONCE = 128
 """So many matrices a GPU factors in little more than the time of one: where damping is too small, several are tried."""
 REFUSALS = 12  #: How often the certificate may refuse to let a member stop before the member counts as stalled.
 CERTIFIED = ("gradient", "decrement", "min_eigenvalue", "box_hits")
+IDLE = -1  #: The number of the member in a row that has none.
 
 
 _ROW = np.dtype(
     [
+        *((name, int) for name in ("member", "data", "steps", "last")),
         *((name, float) for name in ("damping", "growth", "strictness", "loss", "decrement")),
         *((name, int) for name in ("stage", "refusals", "iterations", "factorisations", "status")),
-        *((name, bool) for name in ("newton", "fine", "small", "refused", "waits", "fresh")),
+        *((name, bool) for name in ("certified", "newton", "fine", "small", "refused", "waits", "fresh")),
         *((f"certified_{name}", int if name == "box_hits" else float) for name in CERTIFIED),
     ]
 )
-"""What is kept of a member, such as whether its last step promised little (``small``), whether it asked to leave and
-was ``refused`` or ``waits`` for a certificate, and whether it has just come and has no derivatives yet (``fresh``)."""
+"""What is kept of a member: what it came with (:class:`Starts`); whether its last step promised little (``small``),
+whether it asked to leave and was ``refused`` or ``waits`` for a certificate, and whether it has just come and has no
+derivatives yet (``fresh``)."""
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Starts of members, one in each row, and how far they go."""
+
+    theta: Array  #: (K, N, P)
+    member: np.ndarray  #: (K,) int, their numbers, by which their ends are told; 0 or more.
+    data: np.ndarray  #: (K,) int, their data sets.
+    steps: np.ndarray | int  #: (K,), steps at most.
+    last: np.ndarray | int = -1  #: (K,), the last rung that they go to; -1 for that of the ladder.
+    certified: np.ndarray | bool = True  #: (K,), whether they are certified if they run out of steps, too.
+
+
+class Feed(Protocol):
+    """Where starts come from, and ends go to."""
+
+    def take(self, most: int) -> Starts | None:
+        """Hand over at most so many starts, or nothing if none waits; after the next ends others may."""
+
+    def give(self, member: np.ndarray, ends: dict[str, Any]) -> None:
+        """Take the ends of members: a row for each in every array, of theta on the device, of others in NumPy."""
 
 
 @dataclass(frozen=True)
@@ -63,89 +87,91 @@ class Settings:
 
     box: float
     ladder: tuple[float, ...]
-    max_iterations: int
     tolerance: float
-    certify_limit: bool = True
 
     def __post_init__(self) -> None:
         rungs = self.ladder
         if not rungs or min(rungs) < 0 or any(a <= b for a, b in zip(rungs, rungs[1:], strict=False)):
             raise ValueError(f"ladder is {list(rungs)}; it must be a decreasing list of numbers >= 0, at least one")
-        for name, least, below in (("box", 0, math.inf), ("max_iterations", 0, math.inf), ("tolerance", 0, 1)):
-            if not least < getattr(self, name) < below:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be between {least} and {below}")
+        for name, below in (("box", math.inf), ("tolerance", 1)):
+            if not 0 < getattr(self, name) < below:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be between 0 and {below}")
 
 
-def descend(
-    problem: Callable[[np.ndarray], tuple[Problem, Array]],
-    starts: Array,
-    counts: np.ndarray,
-    settings: Settings,
-    most: int,
-) -> State:
-    """Minimise the loss of D data sets from M starts (M, N, P), at most ``most`` of them at a time.
+def descend(problem: Problem, variance: np.ndarray, feed: Feed, settings: Settings, most: int) -> None:
+    """Minimise the loss from all starts that a feed hands over, at most ``most`` of them at a time.
 
-    ``counts`` (D,) says how many starts each data set has, those of the first one first. ``problem(sets)`` returns the
-    problem on some of the data sets, given by their numbers, and the variance of y in each, the scale below which a
-    decrement or a loss counts as nothing. Returns arrays with a row for each start: theta, loss, smoothed_loss (at the
-    last rung), status, iterations, factorisations and the certificate's entries.
+    ``variance`` (D,) is that of y in each data set, the scale below which a decrement or a loss counts as nothing. Ends
+    have theta, loss, smoothed_loss (at the last rung), status, iterations, factorisations and the certificate's
+    entries.
     """
-    xp = namespace(starts)
-    slots, batch = Slots(counts, most), _Batch(settings, starts)
-    ended: list[dict[str, Any]] = []
-    order: list[np.ndarray] = []
-    while True:
-        rows = slots.lay_out()
-        if rows is not None:
-            batch.lay_out(rows, *problem(slots.sets), slots.data)
-            batch.begin(slots.member, slots.active & (rows == IDLE))
-        if not slots.active.any():
-            break
+    batch = _Batch(problem, variance, settings)
+    while batch.fill(feed, most):
         batch.advance()
         done = batch.examine()
         if done.any():
-            order.append(slots.member[done])
-            ended.append(batch.ends(done))
-            batch.begin(slots.member, slots.leave(done))
-    place = np.argsort(np.concatenate(order))
-    theta = xp.take(xp.concat([part.pop("theta") for part in ended]), xp.asarray(place), axis=0)
-    numbers = {name: np.concatenate([part[name] for part in ended])[place] for name in ended[0]}
-    return {"theta": theta, **{name: xp.asarray(value) for name, value in numbers.items()}}
+            feed.give(batch.of["member"][done], batch.ends(done))
+            batch.of["member"][done] = IDLE
 
 
 class _Batch:
     """The rows of a batch: points and derivatives on the device, a record (:data:`_ROW`) of each on the processor."""
 
-    problem: Problem
+    def __init__(self, problem: Problem, variance: np.ndarray, settings: Settings) -> None:
+        self.whole, self.each, self.settings = problem, variance, settings
+        self.of = np.zeros(0, dtype=_ROW)
 
-    def __init__(self, settings: Settings, starts: Array) -> None:
-        xp = namespace(starts)
-        self.settings, self.starts = settings, starts
-        p = starts.shape[-2] * starts.shape[-1]
-        self.theta = xp.zeros((1, *starts.shape[1:]), dtype=starts.dtype)
-        self.gradient = self.step = xp.zeros((1, p), dtype=starts.dtype)
-        self.hessian = xp.zeros((1, p, p), dtype=starts.dtype)
-        self.patience, self.at_once = (PATIENCE, AT_ONCE) if array_api_compat.is_cupy_array(starts) else (10**9, 0)
-        self.of = np.zeros(1, dtype=_ROW)
+    @property
+    def active(self) -> np.ndarray:
+        """Which rows have a member."""
+        active: np.ndarray = self.of["member"] != IDLE
+        return active
 
-    def lay_out(self, old: np.ndarray, problem: Problem, variance: Array, data: np.ndarray) -> None:
-        """Put the old rows in a new order, IDLE for one without a past; ``data`` are their data sets."""
-        self.problem, self.variance, self.data = problem, to_numpy(variance)[data], data
-        xp, kept = namespace(self.theta), np.maximum(old, 0)
-        parts, rows = (self.theta, self.gradient, self.hessian, self.step), xp.asarray(kept)
-        self.theta, self.gradient, self.hessian, self.step = (xp.take(part, rows, axis=0) for part in parts)
-        self.of = self.of[kept]
+    def fill(self, feed: Feed, most: int) -> bool:
+        """Put starts that wait into idle rows, or new ones; take rows away if most are idle. Are any busy?"""
+        busy = np.flatnonzero(self.active)
+        starts = feed.take(most - len(busy)) if most > len(busy) else None
+        total = len(busy) + (0 if starts is None else len(starts.member))
+        fits = 2 * total > len(self.of) >= total
+        if not fits:
+            self._lay_out(busy, total, starts)
+        if starts is not None:
+            self._begin(np.flatnonzero(~self.active)[: len(starts.member)], starts)
+        if not fits or starts is not None:
+            self.problem, self.variance = self.whole.of(self.of["data"]), self.each[self.of["data"]]
+        return total > 0
 
-    def begin(self, member: np.ndarray, fresh: np.ndarray) -> None:
-        """Put the starts of their members into the ``fresh`` rows."""
-        self.active = member != IDLE
-        if fresh.any():
-            xp, box = namespace(self.theta), self.settings.box
-            start = xp.take(self.starts, xp.asarray(np.maximum(member, 0)), axis=0)
-            self.theta = xp.where(xp.asarray(fresh)[:, None, None], clamp(start, -box, box), self.theta)
-            first = np.zeros((), dtype=_ROW)
-            first["damping"], first["growth"], first["strictness"], first["fresh"] = FIRST_DAMPING, 2.0, 1.0, True
-            self.of[fresh] = first
+    def _lay_out(self, kept: np.ndarray, size: int, starts: Starts | None) -> None:
+        """Keep some of the rows, and add idle ones up to a size."""
+        of = np.zeros(size, dtype=_ROW)
+        of["member"] = IDLE
+        of[: len(kept)] = self.of[kept]
+        if not len(self.of) and starts is not None:
+            xp, (_, atoms, width) = namespace(starts.theta), starts.theta.shape
+            p = atoms * width
+            self.theta, self.gradient, self.step = xp.zeros((1, atoms, width)), xp.zeros((1, p)), xp.zeros((1, p))
+            self.hessian = xp.zeros((1, p, p))
+            on_gpu = array_api_compat.is_cupy_array(starts.theta)
+            self.patience, self.at_once = (PATIENCE, AT_ONCE) if on_gpu else (10**9, 0)
+        if size:
+            xp = namespace(self.theta)
+            rows = xp.asarray(np.concatenate([kept, np.zeros(size - len(kept), dtype=np.int64)]))
+            parts = (self.theta, self.gradient, self.hessian, self.step)
+            self.theta, self.gradient, self.hessian, self.step = (xp.take(part, rows, axis=0) for part in parts)
+        self.of = of
+
+    def _begin(self, rows: np.ndarray, starts: Starts) -> None:
+        """Put starts into rows."""
+        box = self.settings.box
+        fresh = np.zeros(len(self.of), dtype=bool)
+        fresh[rows] = True
+        self.theta = put(self.theta, clamp(starts.theta, -box, box), fresh)
+        first = np.zeros(len(rows), dtype=_ROW)
+        first["damping"], first["growth"], first["strictness"], first["fresh"] = FIRST_DAMPING, 2.0, 1.0, True
+        for name in ("member", "data", "steps", "certified"):
+            first[name] = getattr(starts, name)
+        first["last"] = np.asarray(starts.last) % len(self.settings.ladder)
+        self.of[rows] = first
 
     def advance(self) -> None:
         """Move every member on: to its next rung, to the curvature of Newton's method, or by a step."""
@@ -202,16 +228,16 @@ class _Batch:
 
     def examine(self) -> np.ndarray:
         """Find the next steps, and return which members have finished."""
-        of, settings = self.of, self.settings
+        of = self.of
         self._find_steps()
-        last = of["stage"] == len(settings.ladder) - 1
+        last = of["stage"] == of["last"]
         # A rung is left when it has converged, not before. On the last one the quadratic model holds over steps of the
         # kink's width only, so whatever is left of the way along a flat valley is walked there in hundreds of steps.
         of["small"] = of["decrement"] <= np.where(last, of["strictness"], 1.0) * self._goal()
         stuck = (of["damping"] > MOST_DAMPING) | ~np.isfinite(of["loss"])
-        spent = of["iterations"] >= settings.max_iterations
+        spent = of["iterations"] >= of["steps"]
         leave = self.active & ((of["small"] & of["newton"] & last) | stuck | spent)
-        done: np.ndarray = leave & spent & (not settings.certify_limit)
+        done: np.ndarray = leave & spent & ~of["certified"]
         self._give_up(done)
         leave &= ~done
         wait = np.sum(leave) * self.patience < np.sum(self.active & ~done)
@@ -311,14 +337,14 @@ class _Batch:
         xp, settings = namespace(self.theta), self.settings
         theta, tau = chosen((self.theta, self._smoothing()), leave)
         some, goal = self.of[leave], self._goal()[leave]
-        seal = certify(self.problem.of(self.data[leave]), theta, tau, settings.box, xp.asarray(goal))
+        seal = certify(self.whole.of(some["data"]), theta, tau, settings.box, xp.asarray(goal))
         escaped = to_numpy(seal["escaped"])
         for name in CERTIFIED:
             some[f"certified_{name}"] = to_numpy(seal[name])
         finite = np.isfinite(some["loss"]) & np.isfinite(some["certified_decrement"])
-        last = some["stage"] == len(settings.ladder) - 1
+        last = some["stage"] == some["last"]
         minimum = (some["certified_decrement"] <= goal) & ~escaped & last & finite
-        spent = some["iterations"] >= settings.max_iterations
+        spent = some["iterations"] >= some["steps"]
         done = minimum | spent | (some["refusals"] >= REFUSALS) | ~finite
         done |= (some["damping"] > MOST_DAMPING) & ~escaped
         moved = escaped & ~done
@@ -349,7 +375,7 @@ class _Batch:
         names |= {name: name for name in ("status", "iterations", "factorisations")}
         loss = some["loss"]
         if self.settings.ladder[-1] != 0:
-            loss = to_numpy(self.problem.of(self.data[done]).loss(theta, 0.0))
+            loss = to_numpy(self.whole.of(some["data"]).loss(theta, 0.0))
         return {"theta": theta, "loss": loss, **{name: some[own] for name, own in names.items()}}
 
 

@@ -134,9 +134,10 @@ def layout(model: Model, n_atoms: int) -> Layout:
 class Problem:
     """The least-squares problems 1/2 mean (f_theta(x) - y)^2 of D data sets, with N = ``n_atoms`` atoms.
 
-    The samples x (D, n, d) and y (D, n) are kept once. Members theta (M, N, P) are S = M / D sets of parameters on each
-    data set, those of the first one first; S may differ from call to call. With "mixed" precision the products that
-    make the Hessian run in float32; loss and gradient are float64 always.
+    The samples x (D, n, d) and y (D, n) are kept once. Members theta (M, N, P) are S = M / K sets of parameters on each
+    of the K data sets that ``sets`` names, those of the first one first: all D of them once, unless :meth:`of` says
+    otherwise. S may differ from call to call. With "mixed" precision the products that make the Hessian run in float32;
+    loss and gradient are float64 always.
     """
 
     def __init__(self, model: Model, n_atoms: int, x: Array, y: Array, precision: Precision = "mixed") -> None:
@@ -151,7 +152,7 @@ class Problem:
 
     def _keep(self, x: Array, y: Array) -> None:
         """Cut the samples into chunks."""
-        self.batch, self.n = x.shape[0], x.shape[-2]
+        self.sets, self.n = np.arange(x.shape[0]), x.shape[-2]
         parts = row_blocks(self.n, rows_per_chunk(self.model, self.n_atoms, x))
         itemsize = 4 if self.precision == "mixed" else 8
         self.cached = x.shape[0] * self.n * self.layout.sizes[0] * itemsize <= cache_bytes(x)
@@ -170,22 +171,15 @@ class Problem:
     def _monomials(self, xt: Array) -> Array:
         return monomials(namespace(xt).astype(xt, self.dtype), max(self.layout.degrees))
 
-    def on(self, x: Array, y: Array) -> Self:
-        """Return the problem of the same model on other data sets."""
-        new = copy(self)
-        new._keep(x, y)
-        return new
-
-    def take(self, sets: Array) -> Self:
-        """Return the problem on some of the data sets, given by their positions, each as often as it is named."""
-        new = copy(self)
-        new.batch = sets.shape[0]
-        new.chunks = [tuple(_taken(part, sets) for part in chunk) for chunk in self.chunks]
-        return new
-
     def of(self, sets: np.ndarray) -> Self:
-        """Return the problem of one member on each of ``sets``; a single data set is shared by all, without copies."""
-        return self if self.batch == 1 else self.take(namespace(self.index).asarray(sets))
+        """Return the same problem for members on data sets (K,), given by their positions; nothing is copied."""
+        new = copy(self)
+        new.sets = sets
+        return new
+
+    def data(self, size: int) -> np.ndarray:
+        """Return the data set of each of so many members."""
+        return np.repeat(self.sets, size // len(self.sets))
 
     def in_double(self) -> Self:
         """Return the same problem with every product in float64."""
@@ -223,24 +217,35 @@ class Problem:
     ) -> tuple[Array, ...]:
         """Compute the members that are wanted: all where these are most, which costs less than to gather their data."""
         size = theta.shape[0]
+        data = self.data(size)
         if wanted is None or wanted.all():
-            return compute(self.chunks, theta, *numbers)  # type: ignore[no-any-return]
+            return compute(self._chunks(data), theta, *numbers)  # type: ignore[no-any-return]
         xp, rows = namespace(theta), np.flatnonzero(wanted)
-        if self.batch > 1 and 2 * len(rows) > size:
-            new = compute(self.chunks, theta, *numbers)
+        if self.chunks[0][0].shape[0] > 1 and 2 * len(rows) > size:
+            new = compute(self._chunks(data), theta, *numbers)
             mask = xp.asarray(wanted)
             if into is None:
                 return new  # type: ignore[no-any-return]
             return tuple(xp.where(_over(mask, a), a, b) for a, b in zip(new, into, strict=True))
         some = xp.asarray(rows)
         few = [v if isinstance(v, float | int) else xp.take(v, some, axis=0) for v in (theta, *numbers)]
-        new = compute(self.of(rows // (size // self.batch)).chunks, *few)
+        new = compute(self._chunks(data[rows]), *few)
         place = np.full(size, len(rows))
         place[rows] = np.arange(len(rows))
         if into is None:
             return tuple(xp.take(a, xp.asarray(np.minimum(place, len(rows) - 1)), axis=0) for a in new)
         place[~wanted] += np.flatnonzero(~wanted)
         return tuple(xp.take(xp.concat(pair), xp.asarray(place), axis=0) for pair in zip(new, into, strict=True))
+
+    def _chunks(self, data: np.ndarray) -> list[tuple[Array, ...]]:
+        """Return the chunks with the data sets of members: each one once where all have as many members, in order."""
+        distinct, counts = np.unique(data, return_counts=True)
+        shared = counts.min() == counts.max() and np.array_equal(data, np.repeat(distinct, counts))
+        named = distinct if shared else data
+        if np.array_equal(named, np.arange(self.chunks[0][0].shape[0])):
+            return self.chunks
+        sets = namespace(self.index).asarray(named)
+        return [tuple(_taken(part, sets) for part in chunk) for chunk in self.chunks]
 
     def _loss(self, chunks: list[tuple[Array, ...]], theta: Array, tau: experts.Smoothing) -> tuple[Array, ...]:
         xp = namespace(theta)

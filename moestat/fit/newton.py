@@ -19,7 +19,7 @@ from moestat.doors import takes_float64
 from moestat.fit import cuda, kernel
 from moestat.fit.active_set import State, take
 from moestat.fit.cuda_problem import problem_on_device
-from moestat.fit.descent import Settings, descend
+from moestat.fit.descent import Settings, Starts, descend
 from moestat.fit.moments import Precision, Problem, layout, rows_per_chunk
 from moestat.models.regression import Model
 from moestat.status import Status
@@ -117,7 +117,7 @@ def least_squares(
         wanted = f"(B, S, N, P) with B = {x.shape[0]} and P = {model.atom_size}"
         raise ValueError(f"starts has shape {tuple(starts.shape)}; it must be {wanted}")
     (batch, s), every = starts.shape[:2], xp.reshape(starts, (-1, *starts.shape[2:]))
-    ends = _ends(model, x, y, every, np.full(batch, s), box, ladder, max_iterations, tolerance, **options)
+    ends = _ends(model, x, y, every, np.repeat(np.arange(batch), s), box, ladder, max_iterations, tolerance, **options)
     start_losses, start_status = (xp.reshape(ends[name], (batch, s)) for name in ("loss", "status"))
     comparable = xp.where(xp.isfinite(start_losses), start_losses, xp.asarray(float("inf"), dtype=x.dtype))
     start = xp.argmin(comparable, axis=-1)
@@ -148,11 +148,8 @@ def from_each(
         x, y, data = x[None, ...], y[None, ...], np.zeros(len(starts), dtype=np.int64)
     if data.shape != (len(starts),) or not np.isin(data, np.arange(x.shape[0])).all():
         raise ValueError(f"data must name one of the {x.shape[0]} data sets for each of the {len(starts)} starts")
-    order, counts = np.argsort(data, kind="stable"), np.bincount(data, minlength=x.shape[0])
-    every = namespace(x, y).asarray(starts[order])
-    ends = _ends(model, x, y, every, counts, box, ladder, max_iterations, tolerance, **options)
-    back = np.argsort(order)
-    known = {name: to_numpy(value)[back] for name, value in ends.items()}
+    ends = _ends(model, x, y, namespace(x, y).asarray(starts), data, box, ladder, max_iterations, tolerance, **options)
+    known = {name: to_numpy(value) for name, value in ends.items()}
     start = np.zeros(len(starts), dtype=np.int64)
     return Fit(**known, start=start, start_losses=known["loss"][:, None], start_status=known["status"][:, None])
 
@@ -162,7 +159,7 @@ def _ends(
     x: Array,
     y: Array,
     starts: Array,
-    counts: np.ndarray,
+    data: np.ndarray,
     box: float,
     ladder: Sequence[float] | None,
     max_iterations: int,
@@ -171,10 +168,11 @@ def _ends(
     batch_bytes: int | None = None,
     certify_limit: bool = True,
 ) -> State:
-    """Return where the fits of data sets (D, n, d), (D, n) end, from so many (``counts``) each of starts (M, N, P)."""
+    """Return where the fits of data sets (D, n, d), (D, n) end, from starts (M, N, P) of the data sets named (M,)."""
     xp = namespace(x, y, starts)
-    rungs = (LADDER if model.expert == "relu" else (0.0,)) if ladder is None else tuple(float(tau) for tau in ladder)
-    settings = Settings(float(box), rungs, int(max_iterations), float(tolerance), certify_limit)
+    settings = settings_of(model, box, ladder, tolerance)
+    if not max_iterations > 0:
+        raise ValueError(f"max_iterations is {max_iterations}; it must be above 0")
     if precision not in ("mixed", "double"):
         raise ValueError(f"precision is {precision!r}; allowed are mixed, double")
     if x.ndim != 3 or x.shape[-1] != model.d:
@@ -183,30 +181,78 @@ def _ends(
         raise ValueError(f"y has shape {tuple(y.shape)}; it must be (B, n) = {tuple(x.shape[:2])}")
     if starts.ndim != 3 or starts.shape[-1] != model.atom_size:
         raise ValueError(f"starts has shape {tuple(starts.shape)}; it must end with (N, P) with P = {model.atom_size}")
-    made: list[Problem] = []
+    feed = _Listed(starts, data, int(max_iterations), certify_limit)
+    apart = 2 * x.shape[0] > starts.shape[0]
+    at_once, most = sizes(model, starts.shape[1], x, apart, batch_bytes)
+    for first in range(0, x.shape[0], at_once):
+        sets = slice(first, min(first + at_once, x.shape[0]))
+        problem = problem_of(model, starts.shape[1], x[sets, ...], y[sets, ...], precision)
+        feed.only(sets)
+        descend(problem, to_numpy(xp.var(y[sets, ...], axis=-1)), feed, settings, most)
+    return feed.ends()
 
-    def problem(sets: np.ndarray) -> tuple[Problem, Array]:
-        xs, ys = (xp.take(part, xp.asarray(sets), axis=0) for part in (x, y))
-        if not made or x.shape[0] > 1:  # a single data set is in every batch
-            made[:] = [made[0].on(xs, ys) if made else problem_of(model, starts.shape[1], xs, ys, precision)]
-        return made[0], xp.var(ys, axis=-1)
 
-    return descend(problem, starts, counts, settings, _most(model, starts.shape[1], x, batch_bytes))
+def settings_of(model: Model, box: float, ladder: Sequence[float] | None, tolerance: float) -> Settings:
+    """Return what all members of a descent share; without a ladder the rungs of :func:`least_squares`."""
+    rungs = (LADDER if model.expert == "relu" else (0.0,)) if ladder is None else tuple(float(tau) for tau in ladder)
+    return Settings(float(box), rungs, float(tolerance))
 
 
-def _most(model: Model, n_atoms: int, x: Array, batch_bytes: int | None) -> int:
-    """Return how many members are computed together: as many as the memory for a batch holds."""
+class _Listed:
+    """Starts that are all known before (a :class:`moestat.fit.descent.Feed`), those of some data sets at a time."""
+
+    def __init__(self, starts: Array, data: np.ndarray, steps: int, certified: bool) -> None:
+        self.starts, self.data, self.steps, self.certified = starts, data, steps, certified
+        self.ended: list[tuple[np.ndarray, dict[str, Any]]] = []
+
+    def only(self, sets: slice) -> None:
+        """Hand over the starts of these data sets from now on."""
+        self.first = sets.start
+        self.waiting = np.flatnonzero((self.data >= sets.start) & (self.data < sets.stop))
+
+    def take(self, most: int) -> Starts | None:
+        """Hand over the next ones."""
+        member, self.waiting = self.waiting[:most], self.waiting[most:]
+        if not len(member):
+            return None
+        xp = namespace(self.starts)
+        theta = xp.take(self.starts, xp.asarray(member), axis=0)
+        return Starts(theta, member, self.data[member] - self.first, self.steps, certified=self.certified)
+
+    def give(self, member: np.ndarray, ends: dict[str, Any]) -> None:
+        """Keep the ends."""
+        self.ended.append((member, ends))
+
+    def ends(self) -> State:
+        """Return all ends in the order of the starts, arrays of the device."""
+        xp, parts = namespace(self.starts), [ends for _, ends in self.ended]
+        place = np.argsort(np.concatenate([member for member, _ in self.ended]))
+        theta = xp.take(xp.concat([part["theta"] for part in parts]), xp.asarray(place), axis=0)
+        rest = [name for name in parts[0] if name != "theta"]
+        numbers = {name: xp.asarray(np.concatenate([part[name] for part in parts])[place]) for name in rest}
+        return {"theta": theta, **numbers}
+
+
+def sizes(model: Model, n_atoms: int, x: Array, apart: bool, batch_bytes: int | None = None) -> tuple[int, int]:
+    """Return how many data sets, and how many members, are computed together: as many as the memory for a batch holds.
+
+    Half of it, on a GPU, is for the data and their features. ``apart`` says that most members have data of their own.
+    """
+    on_gpu = array_api_compat.is_cupy_array(x)
     if batch_bytes is None:
-        batch_bytes = int(x.device.mem_info[0]) // 4 if array_api_compat.is_cupy_array(x) else BATCH_BYTES
+        batch_bytes = int(x.device.mem_info[0]) // 4 if on_gpu else BATCH_BYTES
     n, p = x.shape[1], n_atoms * model.atom_size
     rows = min(n, rows_per_chunk(model, n_atoms, x))
-    sizes = layout(model, n_atoms).sizes
-    # of a chunk: gates, experts and weights of pairs, and monomials while they are made; of data of its own, features
-    chunk, own, matrices = n_atoms * (15 + 2 * n_atoms) + sizes[0], 2 * model.atom_size, 6
-    if array_api_compat.is_cupy_array(x) and cuda.serves(model):  # weights alone, but monomials are kept
-        chunk, own, matrices = 2 * n_atoms * n_atoms + 8 * n_atoms, own + sum(sizes), 10
-    numbers = rows * chunk + own * n * (x.shape[0] > 1) + matrices * p * p
-    return max(1, int(batch_bytes // (8 * numbers)))
+    counts = layout(model, n_atoms).sizes
+    # of a chunk: gates, experts and weights of pairs, and monomials while they are made; of a data set, features
+    chunk, own, matrices = n_atoms * (15 + 2 * n_atoms) + counts[0], 2 * model.atom_size, 6
+    if on_gpu and cuda.serves(model):  # weights alone; monomials of data of its own
+        chunk, matrices = 2 * n_atoms * n_atoms + 8 * n_atoms + sum(counts) * apart, 10
+    numbers = rows * chunk + matrices * p * p
+    if on_gpu:
+        return max(1, int(batch_bytes // (16 * own * n))), max(1, int(batch_bytes // (8 * numbers)))
+    most = max(1, int(batch_bytes // (8 * (numbers + own * n * (x.shape[0] > 1)))))
+    return most, most
 
 
 def problem_of(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:

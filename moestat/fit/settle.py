@@ -18,7 +18,8 @@ A search counts Newton evaluations, and spends them in rounds of starts:
    from, and would win every race.
 4. Those that are left are fitted to the end.
 
-All searches of all data sets advance together, in full batches; no number depends on what is searched together.
+All searches of all data sets share one batch, in which no search waits for another: it goes on as soon as its own
+starts have ended. No number depends on what is searched together.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from moestat.fit import moves, search_starts
 from moestat.fit.likelihood import check_settings
 from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, from_each
+from moestat.fit.served import Fits, Search, serve
 from moestat.models import truths
 from moestat.models.regression import Model
 
@@ -156,11 +158,6 @@ class _Problem:
     precision: Precision
     width: int
 
-    def fit(self, theta: np.ndarray, data: np.ndarray, **options: Any) -> Fit:
-        """Fit each of M starts (M, N, P) to its data set (M,)."""
-        of = dict(box=self.box, precision=self.precision) | options
-        return from_each(self.model, self.x, self.y, theta, data=data, **of)
-
     def marks(self, theta: np.ndarray, data: int) -> np.ndarray:
         """Return functions of atoms (M, N, P), whose mean squared differences are in noise variances over the data."""
         xp, n = namespace(self.x), self.x.shape[1]
@@ -231,6 +228,23 @@ class _Line:
                 out.append(int(k))
         return np.array(out, dtype=np.int64)
 
+    def rounds(self, budget: int) -> Search:
+        """Make, race and finish the starts of one round after the other, until the budget is spent."""
+        while self.spent < budget:
+            theta = self.starts()
+            for (steps, share), twins in zip(HEATS, TWINS, strict=True):
+                if not len(theta):
+                    break
+                raced = yield Fits(theta, steps, race=True)
+                self.spent += float(raced["iterations"].sum())
+                theta = raced["theta"][self.going_on(raced["theta"], raced["smoothed_loss"], share, twins)]
+            ended, loss = theta, np.empty(0)
+            if len(theta):
+                ends = yield Fits(theta, END, race=False)
+                self.spent += float(ends["iterations"].sum())
+                ended, loss = ends["theta"], ends["loss"]
+            self.take(theta, ended, loss)
+
     def take(self, raced: np.ndarray, theta: np.ndarray, loss: np.ndarray) -> None:
         """Add end points (M, N, P), whose races left them at ``raced``."""
         new = (loss, theta, self.problem.marks(raced, self.data), np.zeros(len(loss)))
@@ -248,55 +262,31 @@ def _searched(problem: _Problem, streams: Sequence[Streams], budget: int, known:
     check_settings(4, width=problem.width)
     if not problem.noise_variance > 0:
         raise ValueError(f"noise_variance is {problem.noise_variance}; it is the unit of a search, and must be above 0")
-    count = problem.x.shape[0]
-    if wrong := [len(own) for own in streams if len(own) != count]:
-        raise ValueError(f"streams has {wrong[0]} generators; each of {count} data sets needs its own")
+    sets = problem.x.shape[0]
+    if wrong := [len(own) for own in streams if len(own) != sets]:
+        raise ValueError(f"streams has {wrong[0]} generators; each of {sets} data sets needs its own")
     shape = (problem.atoms, problem.model.atom_size)
     told = np.empty((0, *shape)) if known is None else known
-    each = told if told.ndim == 4 else np.broadcast_to(told, (count, *told.shape))
-    if each.ndim != 4 or each.shape[2:] != shape or len(each) != count:
-        wanted = f"(K, {shape[0]}, {shape[1]}) or ({count}, K, {shape[0]}, {shape[1]})"
+    each = told if told.ndim == 4 else np.broadcast_to(told, (sets, *told.shape))
+    if each.ndim != 4 or each.shape[2:] != shape or len(each) != sets:
+        wanted = f"(K, {shape[0]}, {shape[1]}) or ({sets}, K, {shape[0]}, {shape[1]})"
         raise ValueError(f"known has shape {told.shape}; it must be {wanted}")
     lines = [_Line(problem, k, rng, each[k]) for own in streams for k, rng in enumerate(own)]
-    while active := [line for line in lines if line.spent < budget]:
-        _round(problem, active)
-    return [_found(line) for line in lines]
+    searches = [(line.data, line.rounds(budget)) for line in lines]
+    how: dict[str, Any] = dict(box=problem.box, tolerance=ROUGH, precision=problem.precision)
+    serve(searches, problem.model, problem.x, problem.y, problem.atoms, **how)
+    return _found(problem, lines)
 
 
-def _round(problem: _Problem, lines: list[_Line]) -> None:
-    """Make, race and finish the starts of one round of some searches, all together."""
-    early: dict[str, Any] = dict(ladder=LADDER[:1]) if problem.model.expert == "relu" else {}
-    starts = [line.starts() for line in lines]
-    which, theta = np.repeat(np.arange(len(lines)), [len(one) for one in starts]), np.concatenate(starts)
-
-    def fit(**options: Any) -> Fit:
-        found = problem.fit(theta, np.array([line.data for line in lines])[which], tolerance=ROUGH, **options)
-        for line, steps in zip(lines, np.bincount(which, found.iterations, len(lines)), strict=True):
-            line.spent += float(steps)
-        return found
-
-    for (steps, share), twins in zip(HEATS, TWINS, strict=True):
-        if not len(theta):
-            break
-        raced = fit(max_iterations=steps, certify_limit=False, **early)
-        kept = []
-        for k, line in enumerate(lines):
-            own = np.flatnonzero(which == k)
-            kept.append(own[line.going_on(raced.theta[own], raced.smoothed_loss[own], share, twins)])
-        go_on = np.concatenate(kept)
-        theta, which = raced.theta[go_on], which[go_on]
-    ended, loss = theta, np.empty(0)
-    if len(theta):
-        ends = fit(max_iterations=END)
-        ended, loss = ends.theta, ends.loss
+def _found(problem: _Problem, lines: list[_Line]) -> list[Found]:
+    """Fit the lowest end points of all searches to the end."""
+    last: dict[str, Any] = dict(ladder=LADDER[-1:]) if problem.model.expert == "relu" else {}
+    last |= dict(box=problem.box, precision=problem.precision, data=np.array([line.data for line in lines]))
+    fits = from_each(problem.model, problem.x, problem.y, np.stack([line.ends[0] for line in lines]), **last)
+    out = []
     for k, line in enumerate(lines):
-        line.take(theta[which == k], ended[which == k], loss[which == k])
-
-
-def _found(line: _Line) -> Found:
-    """Fit the lowest end point of a search to the end."""
-    last = dict(ladder=LADDER[-1:]) if line.problem.model.expert == "relu" else {}
-    fit = line.problem.fit(line.ends[:1], np.array([line.data]), **last)
-    ends, loss, trace = line.ends.copy(), line.loss.copy(), np.array(line.trace)
-    ends[0], loss[0], trace[-1, 1] = fit.theta[0], fit.loss[0], fit.loss[0]
-    return Found(fit, ends, loss, trace)
+        fit = Fit(**{name: value[k : k + 1] for name, value in vars(fits).items()})
+        ends, loss, trace = line.ends.copy(), line.loss.copy(), np.array(line.trace)
+        ends[0], loss[0], trace[-1, 1] = fit.theta[0], fit.loss[0], fit.loss[0]
+        out.append(Found(fit, ends, loss, trace))
+    return out

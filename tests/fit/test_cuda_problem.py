@@ -109,6 +109,23 @@ def test_members_that_are_not_wanted_keep_what_they_have(compiled, sets, wanted)
     np.testing.assert_allclose(problem.loss(theta, 0.1, wanted)[wanted], plain.loss(theta, 0.1)[wanted], rtol=1e-12)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("data", [[1, 0, 1, 1, 1, 0], [2, 0, 1, 2], [1, 1, 1, 1]])
+def test_members_may_be_on_any_data_sets_in_any_order(compiled, monkeypatch, data, kept):
+    model, data = MODELS[1], np.array(data)
+    x, y, _ = case(model, 3, 1)
+    theta = case(model, 1, len(data))[2]
+    if not kept:
+        monkeypatch.setattr(moments, "cache_bytes", lambda like: 0)
+    problem, plain = CudaProblem(model, 3, x, y).of(data), Problem(model, 3, x[data], y[data], "double")
+    true = plain.hessian(theta, 0.0, 0.5)
+    for wanted in (None, np.arange(len(data)) % 3 != 1, np.arange(len(data)) == 1):
+        which = slice(None) if wanted is None else wanted
+        for found, expected in zip(problem.hessian(theta, 0.0, 0.5, wanted), true, strict=True):
+            np.testing.assert_allclose(found[which], expected[which], rtol=1e-11, atol=1e-11 * np.abs(expected).max())
+        np.testing.assert_allclose(problem.loss(theta, 0.0, wanted)[which], true[0][which], rtol=1e-12)
+
+
 def test_damping_leaves_the_identity_where_a_coordinate_is_held(compiled):
     rng = np.random.default_rng(0)
     h, damping, free = rng.standard_normal((3, 5, 5)), np.array([0.0, 1.0, 2.0]), rng.random((3, 5)) < 0.6

@@ -70,7 +70,7 @@ def test_members_do_not_change_a_bit_of_each_other(gate, precision):
     full = together.hessian(theta, tau, curvature)
     assert np.isnan(full[0][2]) and np.isfinite(np.delete(full[2], 2, axis=0)).all()
     some = np.array([3, 1])
-    taken = together.take(some)
+    taken = together.of(some)
     again = taken.hessian(theta[some], tau[some], curvature[some])
     double = taken.in_double().hessian(theta[some], tau[some], curvature[some])
     for k in (0, 1, 3, 4):

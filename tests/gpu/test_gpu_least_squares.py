@@ -77,7 +77,7 @@ def test_the_moments_over_several_chunks(on, model, monkeypatch):
                 assert len(problem.chunks) == 2
             point = on(theta)
             numbers.append([to_numpy(v) for v in (*problem.hessian(point, 0.01, 0.7), problem.loss(point, 0.01))])
-            some = problem.take(on(np.array([1]))).hessian(point[1:, ...], 0.01, 0.7)
+            some = problem.of(np.array([1])).hessian(point[1:, ...], 0.01, 0.7)
             np.testing.assert_allclose(to_numpy(some[0]), expected[0][1:], rtol=1e-10)
         for kept, made, true in zip(*numbers, expected, strict=True):
             np.testing.assert_array_equal(kept, made)
