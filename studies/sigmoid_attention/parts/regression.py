@@ -6,7 +6,6 @@ measure is from its target: the truth, or the list of pseudo-truths when the fit
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
@@ -56,15 +55,14 @@ def prepare(prerequisite: dict, *, device: Device) -> None:
 
 
 def fits(cell: Cell, replicates: Sequence[int]) -> list[Fits]:
-    """Return the least-squares fits that a block makes at once, those of each truth.
+    """Return the least-squares fits that a block makes at once.
 
     There are none of other estimators, and none of a user's own gate or expert, for which a GPU has no kernels.
     """
     s = Settings(**cell.settings)
     if s.estimator == "sgd" or s.search == "global" or own.is_path(s.fitted_gate) or own.is_path(s.expert):
         return []
-    of_truth = Counter(r % s.truths for r in replicates)
-    return [Fits(count * s.starts, s.n, s.n_fitted * s.problem.fitted.atom_size) for count in of_truth.values()]
+    return [Fits(len(replicates) * s.starts, s.n, s.n_fitted * s.problem.fitted.atom_size)] if replicates else []
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.Dataset:
@@ -82,8 +80,12 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
         Batch.of(cell, settings, draw, [r for r in replicates if r % settings.truths == draw], device)
         for draw in range(settings.truths)
     ]
-    parts = [_of_one_truth(batch, device) for batch in batches if batch.replicates]
-    place = {r: k for k, r in enumerate(r for batch in batches for r in batch.replicates)}
+    there = [batch for batch in batches if batch.replicates]
+    # least squares fits all of a block at once, which keeps a GPU busy; the others take one truth after the other
+    local = settings.estimator != "sgd" and settings.search != "global"
+    groups = [there] if local else [[batch] for batch in there]
+    parts = [part for group in groups for part in _fitted_and_scored(group, device)]
+    place = {r: k for k, r in enumerate(r for batch in there for r in batch.replicates)}
     order = [place[r] for r in replicates]
     variables = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
     return _dataset(settings, [batch.target for batch in batches], variables, replicates)
@@ -180,22 +182,34 @@ def _drawn(problem: Problem, study_seed: int, n: int, replicate: int) -> tuple[n
     return x, y, values
 
 
-def _of_one_truth(batch: Batch, device: Device) -> dict[str, np.ndarray]:
-    """Fit and score replicates that have one truth; the variables, replicates first."""
-    settings, problem, target = batch.settings, batch.problem, batch.target
+def _fitted_and_scored(batches: Sequence[Batch], device: Device) -> list[dict[str, np.ndarray]]:
+    """Fit replicates of some truths, and score them; the variables for each truth, replicates first."""
     xp = backend(device)
-    x, y, values, starts = (xp.asarray(a) for a in (*batch.draws(), batch.starts()))
-    theta, start, variables = _fitted(batch, x, y, starts)
+    drawn = [(*batch.draws(), batch.starts()) for batch in batches]
+    most = max(starts.shape[1] for *_, starts in drawn)
+    # a truth with fewer starts has its first one several times: the first of equal ends counts
+    even = [(*data, starts[:, [*range(starts.shape[1]), *[0] * (most - starts.shape[1])]]) for *data, starts in drawn]
+    x, y, values, starts = (xp.asarray(np.concatenate(part)) for part in zip(*even, strict=True))
+    theta, start, variables = _fitted(batches[0], x, y, starts)
+    variables |= {"theta": theta, "start": start, "truth_loss": to_numpy(0.5 * xp.mean((y - values) ** 2, axis=-1))}
+    ends = np.cumsum([len(batch.replicates) for batch in batches])
+    rows = [slice(end - len(batch.replicates), end) for batch, end in zip(batches, ends.tolist(), strict=True)]
+    return [_scored(batch, {k: v[own] for k, v in variables.items()}) for batch, own in zip(batches, rows, strict=True)]
+
+
+def _scored(batch: Batch, variables: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the variables of replicates of one truth with their losses, in the place of where they started."""
+    settings, problem, target = batch.settings, batch.problem, batch.target
+    theta, start = variables["theta"], variables.pop("start")
     if settings.scores == "L3":
         variables |= score_L3(problem, target, theta, settings.evaluation_log2)
         variables["moved"] = np.linalg.norm((theta - start).reshape(len(theta), -1), axis=1)
         variables["line_L3"] = np.full(len(theta), target.lines(settings.n).get("fisher_L3", np.nan))
-    else:
-        for prefix, at in {"": theta, "start_": start}.items():
-            losses = score(problem, target, at, settings.evaluation_log2)
-            variables |= {prefix + name: values for name, values in losses.items()}
-    variables["truth_loss"] = to_numpy(0.5 * xp.mean((y - values) ** 2, axis=-1))
-    return variables | {"theta": theta}
+        return variables
+    for prefix, at in {"": theta, "start_": start}.items():
+        losses = score(problem, target, at, settings.evaluation_log2)
+        variables |= {prefix + name: values for name, values in losses.items()}
+    return variables
 
 
 def _dataset(

@@ -60,36 +60,42 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     """
     settings = Settings(**cell.settings)
     rows: dict[int, dict[str, Any]] = {}
+    groups: dict[int, list[regression.Batch]] = {}  # by the number of points around which a search starts
     for draw in range(settings.truths):
-        own = [r for r in replicates if r % settings.truths == draw]
-        if own:
+        if own := [r for r in replicates if r % settings.truths == draw]:
             batch = regression.Batch.of(cell, settings, draw, own, device)
-            rows |= dict(zip(own, _of_one_truth(batch, settings, device), strict=True))
+            groups.setdefault(len(batch.target.minimisers), []).append(batch)
+    for batches in groups.values():
+        own = [r for batch in batches for r in batch.replicates]
+        rows |= dict(zip(own, _searched(batches, settings, device), strict=True))
     return assemble(replicates, [rows[r] | {"truth": r % settings.truths} for r in replicates])
 
 
-def _of_one_truth(batch: regression.Batch, settings: Settings, device: Device) -> list[dict[str, Any]]:
-    """Return the variables of the replicates that have one truth, replicate by replicate."""
-    model, size, v, n = batch.problem.fitted, settings.n_fitted, settings.noise_variance, settings.n
+def _searched(batches: Sequence[regression.Batch], settings: Settings, device: Device) -> list[dict[str, Any]]:
+    """Return the variables of the replicates of some truths, replicate by replicate."""
+    model, size, v, n = batches[0].problem.fitted, settings.n_fitted, settings.noise_variance, settings.n
     xp = backend(device)
-    x, y, starts = (xp.asarray(a) for a in (*batch.data(), batch.starts()))
+    drawn = zip(*((*batch.data(), batch.starts()) for batch in batches), strict=True)
+    x, y, starts = (xp.asarray(np.concatenate(part)) for part in drawn)
+    each = [(batch, r) for batch in batches for r in batch.replicates]
     how: dict[str, Any] = dict(box=settings.box, precision=settings.precision)
     local = least_squares(model, x, y, starts, max_iterations=settings.max_iterations, **how)
-    streams = [[batch.stream(r, f"settle {name}") for r in batch.replicates] for name in ("first", "second", "third")]
-    of: dict[str, Any] = dict(noise_variance=v, known=batch.target.minimisers, **how)
-    both = settle(model, x, y, size, streams=(streams[0], streams[1]), budget=settings.evaluations, **of)
+    first, second, third = ([batch.stream(r, f"settle {k}") for batch, r in each] for k in ("first", "second", "third"))
+    known = np.stack([batch.target.minimisers for batch, _ in each])
+    of: dict[str, Any] = dict(noise_variance=v, **how)
+    both = settle(model, x, y, size, streams=(first, second), budget=settings.evaluations, known=known, **of)
     near_truth = 2.0 * n * to_numpy(local.loss) / v
     lowest = both.rss.min(axis=0) / v
     settled = both.settled & (near_truth >= lowest - np.log(n))
     left = np.flatnonzero(~settled)
-    third: Mapping[int, Found] = {}
+    longer: Mapping[int, Found] = {}
     if left.size:
-        own = [streams[2][k] for k in left]
-        more = search(model, x[left], y[left], size, streams=own, budget=TIMES * settings.evaluations, **of)
-        third = dict(zip(left.tolist(), more, strict=True))
+        of |= dict(streams=[third[k] for k in left], known=known[left])
+        more = search(model, x[left, ...], y[left, ...], size, budget=TIMES * settings.evaluations, **of)
+        longer = dict(zip(left.tolist(), more, strict=True))
     rows = []
     for k, two in enumerate(zip(both.first, both.second, strict=True)):
-        best, every = min(two, key=lambda one: one.loss[0]), [*two, *([third[k]] if k in third else [])]
+        best, every = min(two, key=lambda one: one.loss[0]), [*two, *([longer[k]] if k in longer else [])]
         row = {
             **{"settled": int(settled[k]), "same_minimum": int(both.same_minimum[k]), "apart": both.apart[k]},
             **{"gain": near_truth[k] - lowest[k], "tenfold_gain": np.nan},
@@ -97,11 +103,11 @@ def _of_one_truth(batch: regression.Batch, settings: Settings, device: Device) -
             **{"iterations": int(sum(one.evaluations for one in every)), "box_hits": int(best.fit.box_hits[0])},
         }
         ends = {"": _together(two), f"_{LOCAL}": (to_numpy(local.theta)[k][None], to_numpy(local.loss)[k][None])}
-        if k in third:
+        if k in longer:
             ends[f"_{TENFOLD}"] = _together(every)
-            row["tenfold_gain"] = lowest[k] - 2.0 * n * third[k].loss[0] / v
+            row["tenfold_gain"] = lowest[k] - 2.0 * n * longer[k].loss[0] / v
         for end, (theta, loss) in ends.items():
-            row |= {f"{name}{end}": value for name, value in _losses(batch, settings, theta, loss).items()}
+            row |= {f"{name}{end}": value for name, value in _losses(each[k][0], settings, theta, loss).items()}
         for name in LOSSES:
             for near in ("", "_near"):
                 row.setdefault(f"{name}{near}_{TENFOLD}", np.nan)
