@@ -35,8 +35,6 @@ BINARY = "binary"
 """Attribute of the values that were truth values before they became 0 and 1."""
 RANGE = "valid_range"
 """Attribute [low, high] of values that cannot lie elsewhere (shares, say), as in the CF conventions of netCDF."""
-AXES = "standing_axes"
-"""Attribute of a variable of an older record whose axes are kept in another order: their names in order."""
 LISTS = ("notes", "problem", "set")
 UNREADABLE = (
     *(OSError, ValueError, LookupError, RuntimeError, TypeError, AttributeError, ArithmeticError, MemoryError),
@@ -101,7 +99,7 @@ def read(path: Path) -> xr.Dataset:
                 "collect, or get it again"
             )
         dataset.attrs.pop(digests.NAME, None)
-        return rounded.whole(in_order(dataset))
+        return rounded.whole(dataset)
     except DataFileError as error:
         raise UserError(str(error)) from None
     except UNREADABLE as error:
@@ -123,16 +121,6 @@ def altered(path: Path) -> bool:
             if hashlib.file_digest(stream, "sha256").hexdigest() == wanted:
                 return False
     return True
-
-
-def in_order(dataset: xr.Dataset) -> xr.Dataset:
-    """Return the dataset with the axes of every variable in their order."""
-    again = {}
-    for name, variable in dataset.data_vars.items():
-        if AXES in variable.attrs:
-            again[name] = variable.transpose(*variable.attrs[AXES].split())
-            again[name].attrs = {key: value for key, value in variable.attrs.items() if key != AXES}
-    return dataset.assign(again) if again else dataset
 
 
 def within_range(array: xr.DataArray, low: Any, high: Any) -> tuple[Any, Any]:

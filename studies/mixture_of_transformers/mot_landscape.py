@@ -25,7 +25,7 @@ study = Study(
     question="The abstract has two reasons for log(1/eps) steps in place of 1/eps: specialisation reduces "
     "gradient conflicts, and it makes each subtask strongly convex. Does it?",
     experiment="mot_landscape",
-    seed=20261204,
+    seed=20261130,
     scale="reduced",
     settings=dict(classes=4, tokens=5, dimension=32, samples=400, token_noise=0.5),
     summaries=["conflict", "attention_conflict", "agreement", "across", "convexity"],
@@ -47,6 +47,8 @@ STATES = {
     "promised": ("specialised", "I", "With experts as Proposition 1 promises them", "stage II begins"),
     "ideal": ("ideal", "II", "With experts and attention as Propositions 1 and 2 promise them", "stage III begins"),
 }
+SEEN = "The rule was written after a run on other draws, in which it gave: {}."
+GAVE = {"promised-w": "supported", "ideal": "not supported", "ideal-w": "supported"}
 GRADIENTS = {"": ("attention_conflict", "W_KQ"), "-w": ("conflict", "W")}
 for (start, (arm, state, given, when)), (tag, (variable, weights)) in itertools.product(
     STATES.items(), GRADIENTS.items()
@@ -59,6 +61,7 @@ for (start, (arm, state, given, when)), (tag, (variable, weights)) in itertools.
             0.0, predicted="< 0"
         ),
         dict(source="MT Section 5.2, abstract"),
+        hindsight=SEEN.format(GAVE[start + tag]) if start + tag in GAVE else "",
     )
 study.ours(
     "router-needed",

@@ -361,14 +361,6 @@ def test_packing_keeps_every_bit():
     assert len(records.packed(whole)) < len(bytes(whole.to_netcdf(engine="h5netcdf")))
 
 
-def test_axes_that_an_older_record_keeps_in_another_order_come_back(tmp_path):
-    dataset = xr.Dataset({"loss": (("arm", "epoch"), np.arange(6.0).reshape(2, 3), {"units": "nat"})})
-    turned = dataset.transpose("epoch", "arm")
-    turned["loss"].attrs[results.AXES] = "arm epoch"
-    (tmp_path / results.PACKED).write_bytes(records.packed(turned))
-    xr.testing.assert_identical(results.read(tmp_path / results.PACKED), dataset)
-
-
 def test_what_a_run_shows_is_never_left_out(tmp_path):
     study = load.read(str(write_study(tmp_path, **SMALL))).study
     shape = {"arm": 2, "n": 2, "replicate": 3}
