@@ -16,7 +16,9 @@ there is not done again. So the script can be killed at any moment and started a
   one start each, and one data set from as many starts; the core works beside the GPU's first units;
 * ``tests``: ``pytest -m gpu``;
 * ``settle``: two searches of the least-squares argmin that draw everything apart (:mod:`moestat.fit.settle`), of a data
-  set of each of ten truths of the law: how far apart they end, and after how many evaluations.
+  set of each of ten truths of the law: how far apart they end, after how many evaluations, how many a second, and which
+  share of the time the searches took themselves, between fits;
+* ``study``: fits of a study with all that it does besides, losses above all, a second of eight processes on the GPU.
 
 A fit's share is that of the float64 peak which its evaluations alone would use. The last columns compare those fits
 that the core has done, too: the largest difference of a loss, relative to it, and how many ended lower or higher by
@@ -32,8 +34,10 @@ import argparse
 import contextlib
 import csv
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -44,7 +48,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from moestat import cache
 from moestat.arrays import backend, resolve_device, to_numpy
+from moestat.fit import served
 from moestat.fit.cuda_problem import problem_on_device
 from moestat.fit.gradient import perturb
 from moestat.fit.linalg import cholesky_solve
@@ -240,6 +246,7 @@ def settled(bench: Bench, gate: str, expert: str, n: int) -> Row:
     known = np.stack([truths.split(law, truth, bench.atoms)[None] for truth in true]) if gate == "softmax" else None
     streams = [[np.random.default_rng([4, side, k]) for k in range(count)] for side in range(2)]
     begin = time.perf_counter()
+    between = _timed(served._Asked, "give")
     found = settle(
         model,
         *bench.move(x, y),
@@ -253,14 +260,36 @@ def settled(bench: Bench, gate: str, expert: str, n: int) -> Row:
     )
     ends = {"settled": found.settled, "same": found.same_minimum, "apart": found.apart, "rss": found.rss / VARIANCE}
     traces = [[one.trace.tolist() for one in side] for side in (found.first, found.second)]
+    seconds = time.perf_counter() - begin
+    spent = sum(one.evaluations for side in (found.first, found.second) for one in side)
     return {
-        "seconds": time.perf_counter() - begin,
+        "seconds": seconds,
+        "rate": spent / seconds,
+        "between": between() / seconds,
         "status": [int(one.fit.status[0]) for side in (found.first, found.second) for one in side],
         "smallest": [float(one.fit.min_eigenvalue[0]) for side in (found.first, found.second) for one in side],
         **{name: value.tolist() for name, value in ends.items()},
         "traces": traces,
         "GiB": bench.free(),
     }
+
+
+def _timed(owner: type, name: str) -> Callable[[], float]:
+    """Add up the seconds of a method from now on, until what is returned is called for the sum."""
+    plain, total = getattr(owner, name), 0.0
+
+    def timed(*arguments: Any) -> None:
+        nonlocal total
+        begin = time.perf_counter()
+        plain(*arguments)
+        total += time.perf_counter() - begin
+
+    def stop() -> float:
+        setattr(owner, name, plain)
+        return total
+
+    setattr(owner, name, timed)
+    return stop
 
 
 def agreed_after(row: Row, n: int, evaluations: float) -> tuple[int, int]:
@@ -279,6 +308,37 @@ def tests(bench: Bench, left: float) -> Row:
     except subprocess.TimeoutExpired as error:
         return {"tail": f"cut off after {left:.0f} s: {str(error.stdout)[-2000:]}"}
     return {"code": done.returncode, "tail": done.stdout[-4000:]}
+
+
+STUDY = """from moestat import Study
+
+study = Study("Fits and losses", experiment="regression", seed=1, settings={settings}, grid=dict(n=[{n}]))
+study.preset("quick", "Softmax gate, linear experts.", replicates=1)
+study.arm("softmax", "softmax gate", fitted_gate="softmax", expert="linear")
+study.rate("L3")
+"""
+
+
+def study(bench: Bench, n: int, left: float) -> Row:
+    settings = dict(d=bench.d, n_true=bench.atoms - 1, n_fitted=bench.atoms, truth_gate="softmax", regime="dense")
+    settings |= dict(noise_variance=VARIANCE, box=BOX, start_radius=0.05)
+    if bench.tiny:
+        settings |= dict(evaluation_log2=10, fisher_log2=10)
+    first, more, jobs = (2, 2, 1) if bench.tiny else (256, 2048, 8)
+    device = "cuda" if bench.cuda else "cpu"
+    row: Row = {"fits": more, "jobs": jobs}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "fits_and_losses.py"
+        file.write_text(STUDY.format(settings=settings, n=n))
+        command = [sys.executable, "-m", "moestat.study", str(file), "--out", folder, "--device", device, "-q"]
+        command += ["--jobs", str(jobs), "--block", str(max(1, first // jobs))]
+        own = os.environ | {"MOESTAT_CACHE": str(cache.folder())}  # where kernels are, compiled
+        for count in (first, first + more):  # at first everything is compiled
+            begin = time.perf_counter()
+            count_of = ["--replicates", str(count)]
+            subprocess.run([*command, *count_of], check=True, timeout=left, capture_output=True, env=own)
+            row["seconds"] = time.perf_counter() - begin
+    return row | {"rate": more / row["seconds"]}
 
 
 def cores(bench: Bench) -> dict[str, tuple[str, str, int, bool]]:
@@ -313,6 +373,7 @@ def units(
                 )  # type: ignore[misc]
         if bench.cuda and n == bench.sizes[0]:
             yield "tests", lambda: tests(bench, max(1.0, end - time.time()))
+        yield f"study {n}", lambda n=n: study(bench, n, max(1.0, end - time.time()))  # type: ignore[misc]
         for gate, expert in bench.models:
             yield f"settle {gate} {expert} {n}", lambda a=(gate, expert, n): settled(bench, *a)  # type: ignore[misc]
 
@@ -352,16 +413,20 @@ def report(rows: dict[str, Row]) -> str:
                 f"{name[5:]:38s} {row['rate']:9.3g} {row['ratio']:7.2f} {share:6.1%} {row['steps']:6.0f} "
                 f"{row['most_steps']:5d} {row['differs']:8.1e} {row['lower']:6d} {row['higher']:7d}"
             )
-    lines += ["", "searches of ten data sets     evaluations  settled  same minimum  seconds"]
+    for name, row in rows.items():
+        if name.startswith("study "):
+            lines.append(f"{name + ', ' + str(row['jobs']) + ' processes':38s} {row['rate']:9.3g}")
+    lines += ["", "searches of ten data sets     evaluations  settled  same minimum  seconds  a second  between"]
     for name, row in rows.items():
         if name.startswith("settle "):
             n = int(name.split()[-1])
             spent = row["traces"][0][0][-1][0]
-            for budget in (b for b in (2500, 5000, 10_000, 20_000, 40_000) if b < spent):
+            for budget in (b for b in (2500, 5000, 10_000, 20_000, 40_000, 80_000) if b < spent):
                 within, one = agreed_after(row, n, budget)
                 lines.append(f"{name[7:]:30s} {budget:10d} {within:8d} {one:13d}")
             lines.append(
-                f"{name[7:]:30s} {spent:10.0f} {sum(row['settled']):8d} {sum(row['same']):13d} {row['seconds']:8.0f}"
+                f"{name[7:]:30s} {spent:10.0f} {sum(row['settled']):8d} {sum(row['same']):13d} {row['seconds']:8.0f} "
+                f"{row.get('rate', np.nan):9.0f} {row.get('between', np.nan):8.1%}"
             )
     if "tests" in rows:
         lines += ["", rows["tests"]["tail"].strip().splitlines()[-1]]
@@ -401,7 +466,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=840, help="no unit begins later")
     parser.add_argument("--n", type=int, nargs="+", default=[10_000, 1000, 100_000], help="samples of a data set")
     parser.add_argument("--batches", type=int, nargs="+", default=[1024], help="fits of a batch on the GPU")
-    parser.add_argument("--evaluations", type=int, default=20_000, help="Newton evaluations of each search")
+    parser.add_argument("--evaluations", type=int, default=60_000, help="Newton evaluations of each search")
     parser.add_argument("--device", choices=("cpu", "auto", "cuda"), default="cuda")
     parser.add_argument("--tiny", action="store_true", help="d = 2, n = 100, two short fits of two models")
     parser.add_argument("--report", action="store_true", help="print the tables of what is there, and compute nothing")

@@ -115,8 +115,7 @@ def settle(
     known : array (K, atoms, P) or (D, K, atoms, P), optional
         Points around which half of the first starts lie: forms of a known truth, say, or of every data set's own.
     width : int, default 12
-        Starts of a round; the first has a third more. Hundreds keep a GPU busy, where a round takes as long as its
-        longest fit.
+        Starts of a round; the first has a third more. A hundred and many data sets keep a GPU busy.
     """
     count, n = x.shape[:2]
     found = _searched(_Problem(model, x, y, atoms, noise_variance, box, precision, width), streams, budget, known)

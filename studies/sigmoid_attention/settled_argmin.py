@@ -53,7 +53,7 @@ study.preset(
 study.preset(
     "paper",
     "The paper's problem from 1e4 samples on, ten truths: for a GPU.",
-    **dict(expected="estimated at two days on one GPU (H100)", replicates=10, block=1),
+    **dict(expected="estimated at two days on one GPU (H100)", replicates=10, block=10),
     settings=dict(evaluations=20_000),
 )
 
