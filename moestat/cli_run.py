@@ -177,7 +177,6 @@ def _collect(request: Request) -> None:
 @without_collection()
 def report(arguments: argparse.Namespace) -> None:
     """Report collected results again."""
-    from moestat.report.write import write_outputs
     from moestat.runner import records, results
     from moestat.study import load
 
@@ -188,6 +187,9 @@ def report(arguments: argparse.Namespace) -> None:
     if study_file.study.reads and not records.is_record(root):  # seconds, and so it never outlives what it reads
         return _collect(request)
     dataset = records.read(root, study_file, request)
+
+    from moestat.report.write import write_outputs  # a second, of which a message about missing results needs none
+
     folder, provenance = records.report_folder(root, request.out), results.provenance(dataset)
     written = write_outputs(dataset, study_file.study, request.preset, folder, provenance=provenance)
     _print_report(written, verbose=request.verbose)

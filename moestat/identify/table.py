@@ -32,7 +32,7 @@ def table(
     one row per expert, score and regime: the ``definition`` that the regime's theorem needs, whether the expert
     ``holds`` it ("yes", "no", "undecided"), the shortest relation between derivatives that breaks it (``broken by``,
     with whom it holds for if not for this expert alone), and the exponent of n that follows for each block, "none"
-    where no rate follows.
+    where no rate follows and "" for a block that the score does not have. ``print(table.to_string())`` shows all of it.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def table(
             if isinstance(expert, str) and expert.startswith("polynomial "):
                 name, options["power"] = "polynomial", int(expert.split()[1])
             rows += rows_of(identify(name, score=score, **options))  # type: ignore[arg-type]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).fillna("")
 
 
 def rows_of(result: Identification) -> list[dict[str, str]]:
