@@ -24,6 +24,7 @@ and, where useful,
     the devices it computes on, e.g. ``("cpu", "cuda")``; ``--device auto`` takes the first that is there,
 ``fits(cell, replicates) -> list[Fits]``
     or a GPU if recorded rates say that it makes these fits sooner (:mod:`moestat.fit.rates`); none: that is not known.
+    A GPU is then handed all replicates of a cell at once.
 
 The dataset holds ``status`` (int, :class:`moestat.status.Status`), ``message`` (str) and ``iterations`` per replicate.
 Names are words of letters, digits and ``_``. A variable without the dimension ``replicate`` is a property of the cell

@@ -72,7 +72,7 @@ def auto_device(plan: Plan, cores: int) -> tuple[str, str]:
     fits = getattr(plan.experiment, "fits", None)
     if fits is None or device == "cuda" or arrays.resolve_device("auto") != "cuda":
         return device, ""
-    blocks = [fits(planned.cell, replicates) for planned, replicates in plan.blocks()]
+    blocks = [fits(planned.cell, replicates) for planned, replicates in plan.on("cuda").blocks()]
     if not all(blocks):
         return device, "for some of its cells no rate of a GPU is recorded"
     taken, why = rates.faster((one for block in blocks for one in block), cores)

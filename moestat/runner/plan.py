@@ -108,6 +108,12 @@ class Plan:
         """The number of replicates of all cells that differ."""
         return len(self.by_digest) * self.replicates
 
+    def on(self, device: str) -> Plan:
+        """Return the plan for a device: a GPU fits all replicates of a cell at once, unless blocks were asked for."""
+        if device != "cuda" or self.request.block is not None or not hasattr(self.experiment, "fits"):
+            return self
+        return replace(self, block=self.replicates)
+
     def blocks(self) -> Iterator[tuple[PlannedCell, range]]:
         """Yield every cell with the replicates of one shard, in an order that depends on the plan alone.
 

@@ -68,6 +68,7 @@ def run(request: Request, report: Reporter | None = None, told: Notes = lambda d
     if request.device == "auto" and request.backend != "dask":
         device, why = begin.auto_device(plan, request.jobs or joblib.cpu_count())
         context = replace(context, device=device)
+    plan = plan.on(context.device)
     begin.refuse_bad_data(plan)
     if request.backend != "dask":
         begin.refuse_without_libraries(plan)

@@ -56,6 +56,14 @@ def test_auto_asks_the_experiment_and_says_why(monkeypatch, preset, there, devic
     assert found == device and (told in why if told else not why)
 
 
+def test_a_gpu_is_handed_all_replicates_of_a_cell_unless_blocks_are_asked_for():
+    made = plan.of(Request("sigmoid_vs_softmax", "quick"))
+    assert made.on("cpu").block == made.block == 5 and made.on("cuda").block == made.replicates == 10
+    assert plan.of(Request("sigmoid_vs_softmax", "quick", block=2)).on("cuda").block == 2
+    other = plan.of(Request("expert_count_map", "quick"))  # a training after the other
+    assert other.on("cuda").block == other.block
+
+
 def test_an_experiment_that_tells_nothing_stays_where_it_is(monkeypatch):
     monkeypatch.setattr("moestat.arrays.resolve_device", lambda asked: "cuda" if asked == "auto" else asked)
     made = types.SimpleNamespace(experiment=types.SimpleNamespace(DEVICES=("cpu", "cuda")), module_name="x")
