@@ -17,6 +17,8 @@ from moestat.runner.request import Request
 
 ROWS, SETTINGS = 8, 24
 """Rows of a ledger, and settings, of which a short answer tells."""
+WRITTEN = ("sealed", "hindsight", "edited", "added")
+"""Words for when a rule was written, by which claims are found."""
 
 if TYPE_CHECKING:
     from moestat.report.items import Part
@@ -66,6 +68,9 @@ def claims(arguments: argparse.Namespace) -> None:
     from moestat.study import load, lookup
 
     word, paths = arguments.study, known(arguments.paper)
+    if word in WRITTEN and not arguments.write:
+        show(arguments.out, lookup.readable(paths), word, whole=arguments.all)
+        return print(f"One claim: {called()} claim ID; of one paper: {called()} --claims {word} --paper PAPER")
     if word:
         studies = lookup.chosen(word, paths)
     elif arguments.write:  # one that cannot be read is an error, as its claims would be lost
@@ -88,16 +93,17 @@ def claims(arguments: argparse.Namespace) -> None:
 
 def show(out: Path, studies: Mapping[str, Study], word: str = "", *, whole: bool = False) -> None:
     """Print the ledger of some studies, those that a word means: its first rows, or all."""
-    from moestat.report import ledger
+    from moestat.report import ledger, views
     from moestat.study import lookup
 
     rows = _rows(out, studies)
-    rows = rows if word else ledger.primary(rows)
+    rows = rows if word and word not in WRITTEN else ledger.primary(rows)
+    rows = [row for row in rows if word not in WRITTEN or word in views.when(row).split()]
     shown = rows if whole or len(rows) <= ROWS else (ledger.primary(rows) or rows)[:ROWS]
     console().print(ledger.rich(shown, ledger.title(rows)))
     if len(shown) < len(rows):
         print(f"... and {len(rows) - len(shown)} more: {called()} --claims{f' {shlex.quote(word)}' * bool(word)} --all")
-    if word and (said := lookup.papers(word, studies)):
+    if word and word not in WRITTEN and (said := lookup.papers(word, studies)):
         print(said)
 
 

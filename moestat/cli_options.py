@@ -118,7 +118,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--debug": {**_YES, "help": "one replicate of each cell; stop at the first failure"},
     "--list": {**_YES, "help": "the known studies, with titles and times"},
     "--all": {**_YES, "help": "run every known study; with --claims: every row"},
-    "--claims": {**_YES, "help": "verdicts counted, or those of a study, paper, id, place"},
+    "--claims": {**_YES, "help": "verdicts counted, or those of a study, paper, id, place, edited"},
     "--paper": {
         "nargs": "?",
         "const": "",

@@ -15,12 +15,11 @@ def card(paper: Paper, argument: Argument) -> RenderableType:
     """Return all that there is of an argument; its check is computed for it."""
     found = argument.computed()
     told = [
-        ("statement", argument.says),
-        ("on", f"{argument.item}, {paper.name}"),
+        ("it shows", argument.says),
         *(("premise", f'"{one.words}" ({one.where})') for one in argument.premises),
         *(("since" if at == 0 else "", line) for at, line in enumerate(argument.derivation)),
         ("unless", argument.reading),
-        ("verdict", argument.wording),
+        ("so", f"{paper.name}, {argument.item} ({argument.cell}): {argument.wording}"),
         *(
             ("check" if at == 0 else "", f"{name}: {number(found[name], 3)}, within [{number(low)}, {number(high)}]")
             for at, (name, (low, high)) in enumerate(argument.shows.items())

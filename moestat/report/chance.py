@@ -111,6 +111,6 @@ def of_claim(row: Mapping[str, Any]) -> str:
     if not row["cell"] or row["verdict"] not in DECIDED:
         return ""
     if math.isnan(row["p"]):
-        return "it rests on no interval"
+        return "it rests on no interval of its own: a count, a proof or an exact number"
     survives = "survives" if row["survives"] == "yes" else "does not survive"
     return f"p = {row['p']:.2g} by the interval; {survives} a false discovery rate of {100 * RATE:g} % over its paper"

@@ -309,6 +309,15 @@ def rich(kept: Sequence[dict[str, Any]], head: str) -> Shown:
     return Shown(shown, spare=("statement", "says", "predicted", "FDR"))
 
 
+def _sealed(row: Mapping[str, Any], date: str) -> str:
+    """Say how the rule of a claim stands to the rules of its run."""
+    return {
+        "sealed": f"in the rules of {date}, when the run began",
+        "edited": f"the run began with another rule, of {date}, which is in its {seal.NAME}",
+        "added": f"not among the rules of {date}, when the run began",
+    }[row["sealed"]]
+
+
 def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str, Any]) -> tuple[RenderableType, str]:
     """Return all that is known of a claim (rule, interval, runs), and the command that decides it.
 
@@ -335,7 +344,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
         ("scale", views.scale_of(row["scale"], study.paper)),
         ("estimate", f"{estimate} ({100 * claim.level:.4g} % interval)" if estimate else "none"),
         ("verdict", row["wording"] + (f" (rule: {when})" if when else "")),
-        ("seal", f"rules of {sealed.date}, when the run began" if sealed is not None and when else ""),
+        ("seal", _sealed(row, sealed.date) if sealed is not None and when else ""),
         ("chance", chance.of_claim(row)),
         ("why", row["why"]),
         ("run", run),
@@ -347,7 +356,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
         if text:
             grid.add_row(head, Text(text, overflow="fold"))
     decided = "No preset of the study judges it."
-    if best := presets.decisive(study, claim):
+    if best := row["preset"] or presets.decisive(study, claim):
         cost = f", {study.presets[best].expected}" if study.presets[best].expected else ""
         decided = f"Decided by preset {best}{cost}:\n  {command(name, best, out_root)}"
     return Group(Text(f"{claim.id}  ({name}, {study.paper})\n"), grid), decided

@@ -86,6 +86,7 @@ def outcome(variable, arm, without):
 for arm, (objective, without) in READINGS.items():
     where = f"With {objective}, in a step that competes,"
     reading = dict(because="Equation 5, section 3.1 and section 6.4.2 do not agree: this is one of five readings.")
+    reading |= dict(hindsight="The two methods had been compared in another reading (compete_significance).")
     study.claim(
         f"learns-{arm}",
         f"{where} the router's two experts are those that would win more often than without L_R.",

@@ -188,9 +188,9 @@ paper = Paper(
                         "figure_readings:some-reading-1": "supported",
                         "figure_readings:any-reading-1": "not supported",
                     },
-                    text="Two starts give all four slopes: the ninth softmax atom a copy of a true one (8 truths of "
-                    "ten), or split off one with L3 to the truth itself (ten); to the best measures that start falls "
-                    "like n^(-1/2). They are no rates of either gate.",
+                    text="Two starts give all four slopes: the ninth softmax atom a copy of a true one (7 or 8 "
+                    "truths of ten), or split off one with L3 to the truth itself (ten); to the best measures that "
+                    "start falls like n^(-1/2). They are no rates of either gate.",
                 ),
                 Finding(
                     when={"figure_readings:bound-softmax-*": "supported"},
