@@ -88,7 +88,8 @@ def claims(arguments: argparse.Namespace) -> None:
     for paper, parts in _items(arguments.out, studies):
         print("\n".join(summary.block(paper, parts)))
     print(summary.LEGEND)
-    return print(f"Every row: {called()} --claims --all; the items of a paper: {called()} --paper PAPER")
+    every, rules = f"{called()} --claims --all", "--claims hindsight, edited or added"
+    return print(f"Every row: {every}; those rules: {rules}; the items of a paper: {called()} --paper PAPER")
 
 
 def show(out: Path, studies: Mapping[str, Study], word: str = "", *, whole: bool = False) -> None:

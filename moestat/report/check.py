@@ -13,6 +13,7 @@ from moestat.claims.wording import VERDICTS
 from moestat.report import views
 from moestat.report.items import FAILED, NO, YES, Part
 from moestat.rounding import number
+from moestat.sentences import listed
 from moestat.study.cells import CELLS
 from moestat.study.contents import Paper
 from moestat.study.spec import Scale, Study
@@ -53,7 +54,8 @@ def _told(
     yield "we find", " ".join(found) or ("" if part.filled else part.item.unchecked), 3
     for cell in part.filled:
         ids = ", ".join(one.id for one in part.argued(cell))
-        yield cell, "; ".join(filter(None, [part.word(cell) + f" ({ids})" * bool(ids), part.counts(cell)])), 2
+        told = [part.word(cell) + f" ({ids})" * bool(ids), part.counts(cell), _against(part.cells[cell])]
+        yield cell, "; ".join(filter(None, told)), 2
     yield "kind", _kind(part, row, studies), 1
     if row:
         expected = f", predicted {number(row['predicted'])}" if row["predicted"] != "" else ""
@@ -64,6 +66,12 @@ def _told(
     which = argued[0].id if argued else f"{row['study']}:{row['claim']}" if row else ""
     yield "more", f"{command} claim {which}" if which else page, 2
     yield "", page if which else "", 1
+
+
+def _against(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Name the claims of a cell against which something speaks, where something speaks for others."""
+    names = [row["claim"] for row in rows if row["verdict"] in NO]
+    return f"against it: {listed(names, 3)}" if names and any(row["verdict"] in YES for row in rows) else ""
 
 
 def _kind(part: Part, row: Mapping[str, Any] | None, studies: Mapping[str, Study]) -> str:

@@ -20,9 +20,8 @@ WORDS = {word: max(map(len, head)) + 2 for word, head in zip((*VERDICTS, NOT_RUN
 LABEL = 10
 HEAD = [" " * LABEL + "".join(h[at].rjust(w) for h, w in zip(HEADS, WORDS.values(), strict=True)) for at in (0, 1)]
 LEGEND = (
-    "in hindsight: before the run, after related results; intervals: decisions that\n"
-    "rest on one; wrong: at most so many, if intervals cover; survive: those that\n"
-    f"survive a false discovery rate of {100 * chance.RATE:g} % over the paper"
+    "in hindsight: after related results; intervals: decisions that rest on one;\n"
+    f"wrong: at most so many, if they cover; survive a false discovery rate of {100 * chance.RATE:g} %"
 )
 
 

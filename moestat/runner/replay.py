@@ -155,8 +155,8 @@ def origins(kept: Mapping[str, Any], device: str) -> tuple[list[str], list[str]]
     here = origin.here() | {"device": device}
     made = kept.get("origins") or []
     elsewhere = list(dict.fromkeys(line for facts in made for line in origin.differences(facts, here)))
-    lines = [f"what is stored was computed by {origin.text({'host': 'a machine with'} | facts)}" for facts in made]
-    lines.append(f"here it was computed by {origin.text(here | {'host': 'a machine with'})}")
+    lines = [f"what is stored was computed by {origin.text({'host': 'a machine'} | facts)}" for facts in made]
+    lines.append(f"here it was computed by {origin.text(here | {'host': 'a machine'})}")
     if not elsewhere:
         lines.append("both name the same kernels and versions: the code gives other numbers now")
     return elsewhere, lines
