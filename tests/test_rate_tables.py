@@ -138,6 +138,13 @@ def test_a_column_that_looks_like_the_replicate_is_taken_and_told(name):
     assert [*rates.table(two, replicate=name, loss="loss").fits] == ["one", "two"]
 
 
+@pytest.mark.parametrize("theory", ["fast", {"a": None}, np.nan])
+def test_a_theory_that_is_no_slope_is_refused(theory):
+    errors = {"a": np.random.default_rng(0).random((5, 4))}
+    with pytest.raises(InputError, match="theory is .*; allowed is a slope"):
+        rates.table(errors, over=[1, 2, 4, 8], theory=theory)
+
+
 def test_arms_and_rules_that_are_not_there_are_named():
     table = rates.table({"one": ONE, "two": TWO}, over=N)
     with pytest.raises(InputError, match="did you mean 'one'"):

@@ -25,6 +25,7 @@ import pandas as pd
 import xarray as xr
 
 from moestat import files
+from moestat.errors import InputError
 from moestat.rates.data import arm_of, series
 from moestat.rates.estimate import wider
 from moestat.rates.laws import Law, of_bent
@@ -32,6 +33,7 @@ from moestat.rates.loglog import RateFit, fit_array
 from moestat.rates.verdict import Region, Verdict, judge, region_of
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
+from moestat.sentences import show
 from moestat.status import Status
 
 if TYPE_CHECKING:
@@ -201,7 +203,7 @@ def table(
     found, axis, taken = series(data, over, loss=loss, replicate=replicate)
     fits = {arm: fit_array(one.losses, one.sizes, window, level) for arm, one in found.items()}
     stated = dict(theory) if isinstance(theory, Mapping) else {} if theory is None else dict.fromkeys(fits, theory)
-    slopes = {arm_of(str(arm), [*fits]): float(slope) for arm, slope in stated.items()}
+    slopes = {arm_of(str(arm), [*fits]): _slope(slope) for arm, slope in stated.items()}
     return Table(
         fits,
         slopes,
@@ -210,6 +212,12 @@ def table(
         _ends(data),
         str(taken) if taken != replicate else "",
     )
+
+
+def _slope(value: Any) -> float:
+    if isinstance(value, int | float | np.number) and math.isfinite(value):
+        return float(value)
+    raise InputError(f"theory is {show(value)}; allowed is a slope, a number such as -0.5, or one for each arm")
 
 
 def _ends(data: Any) -> str:

@@ -106,7 +106,7 @@ def item(word: str) -> tuple[contents.Paper, contents.Item | None]:
         names = {one.name.lower(): one.name for one in paper.items}
         close = difflib.get_close_matches(said, names, n=1, cutoff=0.5)
         hint = f"; did you mean {names[close[0]]!r}?" if close else ""
-        hint = f"; of these it has {', '.join(alike)}" if alike else hint
+        hint = f"; of these it has {', '.join(alike)}" if alike else hint or f"; it has {listed(names.values(), 8)}"
         raise InputError(f"{paper.name} has no item {rest!r}{hint}")
     return paper, found[0]
 
