@@ -17,12 +17,14 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 
 from moestat import rates as log_log
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import chosen
 from moestat.rates import RateFit, Table, mean_interval
 from moestat.rates.data import arm_of
+from moestat.report import ticks
 from moestat.report.figures import FigureError, draw_evidence, draw_panel, names_of
 from moestat.report.panels import slope_line
 from moestat.report.style import INK, ONE_COLUMN, REFERENCE, colour, look, marker, new_figure, save
@@ -35,6 +37,8 @@ from moestat.study.spec import fits
 
 __all__ = ["FigureError", "heatmap", "lines", "look", "rates", "save"]
 
+LINE = 0.14  #: Inches of a line of a legend.
+HIGH = 10.0  #: Points between the names of two theories, at least.
 OF_RATE = ("window", "printed", "reference", "start")
 """What a study says of a rate beside its figures, and a notebook by an option."""
 
@@ -175,7 +179,8 @@ def study_for(ds: xr.Dataset, stated: Sequence[spec.Rate] = ()) -> spec.Study:
 def of_table(table: Table, ax: Axes | None = None) -> Figure:
     """Draw a table of rates: geometric means with t-intervals, fitted lines, and the slopes of the theory, dashed."""
     with look():
-        axes = new_figure(1.3 * ONE_COLUMN, ONE_COLUMN).add_subplot() if ax is None else ax
+        height = ONE_COLUMN + LINE * (len(table.fits) - 1)
+        axes = new_figure(1.3 * ONE_COLUMN, height).add_subplot() if ax is None else ax
         axes.set(xscale="log", yscale="log", xlabel=table.over, ylabel=table.loss)
         for place, (arm, fit) in enumerate(table.fits.items()):
             logs = np.log(fit.losses)
@@ -189,12 +194,32 @@ def of_table(table: Table, ax: Axes | None = None) -> Figure:
             slope_line(axes, fit, fit.slope, color=colour(place))
             if arm in table.theory:
                 _theory(axes, fit, table.theory[arm], colour(place))
+        sizes = np.unique(np.concatenate([fit.sizes for fit in table.fits.values()]))
+        ticks.logarithmic(axes.xaxis, sizes)
+        ticks.logarithmic(axes.yaxis)
         level = f"{100 * next(iter(table.fits.values())).level:.4g} %"
         told = f"slope with {level} interval; bars: {level}\nt-intervals of the geometric means"
-        axes.legend(title=told, title_fontsize="small", alignment="left")
+        how: dict[str, Any] = dict(title=told, title_fontsize="small", alignment="left")
+        if ax is None:  # below, where it covers nothing
+            axes.get_figure().legend(*axes.get_legend_handles_labels(), loc="outside lower center", **how)  # type: ignore[union-attr]
+        else:
+            axes.legend(**how)
+        _apart(axes)
     canvas = axes.get_figure(root=True)
     assert isinstance(canvas, Figure)
     return canvas
+
+
+def _apart(axes: Axes) -> None:
+    """Move the names of theories, which stand at the right, up where they would lie upon each other."""
+    figure = axes.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    figure.draw_without_rendering()  # what stands where is known after the layout
+    scale, lowest = figure.dpi / 72, -np.inf
+    for text in sorted((t for t in axes.texts if isinstance(t, Annotation)), key=lambda t: float(t.xy[1])):
+        at = float(axes.transData.transform(text.xy)[1]) / scale
+        lowest = max(at, lowest + HIGH)
+        text.xyann = (text.xyann[0], lowest - at)
 
 
 def _theory(axes: Axes, fit: RateFit, slope: float, colour: str) -> None:

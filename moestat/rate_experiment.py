@@ -19,7 +19,7 @@ from pydantic import Field
 from moestat import cache, callables, fit, streams, warned
 from moestat.errors import InputError
 from moestat.experiment import Cell, SettingsModel, assemble
-from moestat.fit import population
+from moestat.fit import end_points, population
 from moestat.losses import general, voronoi
 from moestat.models import truths
 from moestat.models.general import FunctionModel
@@ -27,7 +27,8 @@ from moestat.models.regression import Model
 from moestat.sentences import counted, listed, show
 from moestat.status import Status
 
-VERSION = 1
+VERSION = 2
+NOTHING = 1e-9  #: Share of the variance of y that a fit without noise may leave.
 POINTS_LOG2 = 16  #: Of the points at which functions are compared, fixed in all replicates.
 
 
@@ -185,10 +186,16 @@ def _fitted(task: Fitted, settings: Settings) -> Callable[[Stream], dict[str, An
         how: dict[str, Any] = {"search": settings.search, "rng": stream("fit"), "box": settings.box}
         found = fit.least_squares(model, x, y, atoms=settings.fitted, **how)
         theta, status, message = found.theta[0], int(found.status[0]), found.message()[0]
-        if contained and found.loss[0] > 0.5 * np.mean((y - task.truth(x)) ** 2) * (1 + 1e-9):
+        at_truth = 0.5 * np.mean((y - task.truth(x)) ** 2) * (1 + 1e-9) + NOTHING * np.var(y)
+        if contained and found.loss[0] > at_truth:
             status, message = int(Status.WORSE_THAN_TRUTH), f"{Status.WORSE_THAN_TRUTH.sentence} {message}"
         f = np.asarray(model.predict(theta, points))
+        lowest = end_points.tolerance_of(float(found.loss[0]), settings.n, float(np.var(y)))
+        minima = end_points.minima(np.asarray(found.start_losses[0]), lowest).count
         row = {
+            "box_hits": int(found.box_hits[0]),
+            "search_ends": int(minima.sum()),  # starts that were fitted to their ends
+            "search_found": int(minima[0]),  # those of them that ended at the best minimum
             "voronoi": float(distance(theta, atoms, model)),
             "rmse": math.sqrt(np.mean((f - best) ** 2)),
             "excess": float(np.mean((f - values) ** 2) - least),

@@ -312,6 +312,26 @@ def test_losses_of_a_model_are_those_of_its_fits(tmp_path):
         rmse = np.sqrt(np.mean((model.predict(theta, grid) - model.predict(TRUTH, grid)) ** 2))
         assert row["rmse"].item() == pytest.approx(rmse, rel=1e-3)
         assert row["excess"].item() == pytest.approx(rmse**2, rel=2e-3)
+        assert 1 <= row["search_found"] <= row["search_ends"] == 8 and row["box_hits"] >= 0
+
+
+def test_without_noise_a_fit_that_has_found_the_truth_is_not_worse_than_it(tmp_path):
+    how = {"noise": 0.0, "search": "local", "name": "still"}
+    study = ms.rate_study(ms.Model("sigmoid", d=1), TRUTH, fitted=2, n=[300], replicates=4, seed=1, **how)
+    ds = study.run(jobs=1, out=tmp_path, **QUIET).squeeze()
+    there = ds["rmse"] < 1e-6
+    assert there.any() and (ds["status"][there] == Status.CONVERGED).all()
+
+
+def test_the_command_of_a_study_in_a_file_names_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "import moestat as ms\n\nstudy = ms.rate_study(lambda n, rng: 1 / n, n=[10, 20], replicates=2, seed=1)\n"
+    Path("mine.py").write_text(text)
+    namespace = {}
+    exec(compile(text, str(tmp_path / "mine.py"), "exec"), namespace)
+    ds = namespace["study"].run(jobs=1, **QUIET)
+    assert "mine.py --preset quick" in ds.attrs["command"]
+    assert cli.main(ds.attrs["command"].split()[3:]) == 0
 
 
 def test_a_function_has_a_pseudo_truth(tmp_path):
@@ -325,6 +345,9 @@ def test_a_function_has_a_pseudo_truth(tmp_path):
     assert ds["excess"].values == pytest.approx(ds["rmse"].values ** 2, abs=1e-6)
 
 
+NAMED = {"subject": ms.Model("sigmoid", d=1), "truth": TRUTH, "fitted": 2}
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -335,6 +358,11 @@ def test_a_function_has_a_pseudo_truth(tmp_path):
         ({"subject": ms.Model("sigmoid", d=1), "truth": 4 * TRUTH, "fitted": 2}, "outside the box of 5"),
         ({"subject": ms.Model("sigmoid", d=1), "truth": TRUTH[:, :3], "fitted": 2}, r"allowed is \(N, 4\)"),
         ({"subject": len, "truth": TRUTH}, "belong to a model"),
+        ({**NAMED, "losses": {"rmse": len}}, "the loss 'rmse' is a variable of every model"),
+        ({**NAMED, "losses": {"own": 3}}, "the loss 'own' is 3"),
+        ({**NAMED, "theory": {"vor": -0.5}}, "theory has 'vor', no loss"),
+        ({**NAMED, "search": "globl"}, "search is 'globl'; allowed are"),
+        ({**NAMED, "noise": -1}, "noise is -1"),
         ({"subject": ms.Model("sigmoid", d=1), "truth": np.sin, "fitted": 2}, r"returned shape \(5, 1\).* is \(n,\)"),
     ],
 )

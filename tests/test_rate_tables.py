@@ -333,12 +333,25 @@ def test_latex_html_and_the_figure(tmp_path):
     (axes,) = figures.rates({"a_1": ONE}, over=N, theory=-0.5).axes
     assert [text.get_text() for text in axes.texts] == ["theory $n^{-0.5}$"]
     (dashed,) = [line for line in axes.lines if line.get_linestyle() == "--"]
-    assert "bars: 95 %" in axes.get_legend().get_title().get_text() and dashed.get_color() not in {
+    (legend,) = axes.get_figure().legends  # below the axes, where it covers nothing
+    assert "bars: 95 %" in legend.get_title().get_text() and dashed.get_color() not in {
         line.get_color() for line in axes.lines if line is not dashed
     }
     assert np.diff(np.log(dashed.get_ydata())) / np.diff(np.log(dashed.get_xdata())) == pytest.approx(-0.5)
     (axes,) = figures.rates(ARRAY.to_dataset(name="L3"), "L3", theory={"two": -0.25}).axes
     assert [text.get_text() for text in axes.texts] == ["theory $n^{-0.25}$"]
+
+
+def test_names_of_theories_do_not_lie_upon_each_other_and_sizes_are_ticks():
+    sizes = np.array([200, 600, 2000, 6000])
+    noise = np.random.default_rng(0).lognormal(0, 0.1, (4, 6))
+    few = {name: scale * sizes[:, None] ** -0.5 * noise for name, scale in {"a": 1, "b": 1.01, "c": 1.02}.items()}
+    figure = figures.rates(few, over=sizes, theory=-0.5)
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    at = sorted(text.get_window_extent().y0 for text in axes.texts)
+    assert len(at) == 3 and min(np.diff(at)) > 9 * figure.dpi / 72
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["200", "600", "2000", "6000"]
 
 
 def test_the_shell_prints_table_and_verdict_and_writes_what_is_named(tmp_path, capsys):
@@ -380,10 +393,27 @@ def test_runs_that_did_not_converge_are_told():
     assert "converge" not in str(rates.table(xr.Dataset({"loss": loss, "status": status})))
     status[3, :2] = 4
     table = rates.table(xr.Dataset({"loss": loss, "status": status}))
-    assert "2 of 54 runs did not converge (worse than truth 2)" in str(table)
+    assert "2 of 54 runs did not converge (2 worse than at the truth)" in str(table)
     several = xr.Dataset({"loss": loss, "rmse": 2 * loss, "excess": loss**2, "status": status})
     chosen = rates.table(several, loss=["loss", "rmse"])
     assert [*chosen.fits] == ["loss", "rmse"] and "2 of 54 runs did not converge" in str(chosen)
     with pytest.raises(InputError, match="no variable 'rsme'; did you mean 'rmse'"):
         rates.table(several, loss=["loss", "rsme"])
     assert "2 of 54 runs did not converge" in table.judge("loss", at_most=0.0).why
+
+
+def test_fits_at_the_box_and_minima_that_one_start_came_to_are_told():
+    loss = xr.DataArray(ONE, dims=("n", "replicate"), coords={"n": N})
+    status, some = xr.zeros_like(loss, dtype=np.int64), xr.ones_like(loss, dtype=np.int64)
+    told = xr.Dataset({"loss": loss, "status": status, "box_hits": 0 * some, "search_found": 3 * some})
+    assert "box" not in str(rates.table(told, loss="loss")) and "single start" not in str(
+        rates.table(told, loss="loss")
+    )
+    told["box_hits"][0, :4], told["search_found"][1, :3] = 2, 1
+    text = str(rates.table(told, loss="loss"))
+    assert "4 of 54 fits end on the box" in text and "in 3 of 54 a single start came to the lowest minimum" in text
+
+
+def test_laws_of_an_xarray_are_those_of_its_numbers():
+    loss = xr.DataArray(ONE, dims=("n", "replicate"), coords={"n": N})
+    assert str(rates.compare_laws(loss, over="n")) == str(rates.compare_laws(ONE, over=N))

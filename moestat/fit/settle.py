@@ -33,6 +33,7 @@ from scipy.spatial.distance import cdist
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
+from moestat.errors import InputError
 from moestat.fit import moves, search_starts
 from moestat.fit.likelihood import check_settings
 from moestat.fit.moments import Precision
@@ -256,6 +257,11 @@ class _Line:
 
 def _searched(problem: _Problem, streams: Sequence[Streams], budget: int, known: np.ndarray | None) -> list[Found]:
     """Search every data set once with its generator of each sequence; results in that order."""
+    if not isinstance(problem.model, Model):
+        raise InputError(
+            "settle and search take models whose gate and experts are names or files; for one of functions there is "
+            "least_squares(..., search='global')"
+        )
     check_settings(1, budget=budget)
     check_settings(2, atoms=problem.atoms)
     check_settings(4, width=problem.width)

@@ -10,7 +10,7 @@ criterion seldom decides between them: the p-value of a law says whether the rep
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ import scipy
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
 from moestat.rates.estimate import Estimate, wider
-from moestat.rates.loglog import RateFit, fit_array
+from moestat.rates.loglog import RateFit, fit, fit_array
 from moestat.rounding import estimate as rounded
 
 EXACT = 1e-20  #: A mean square of residuals of logs below this one is rounding.
@@ -90,11 +90,18 @@ class LawComparison:
 
 
 def compare_laws(
-    values: Any, *, over: Any, window: tuple[float, float] | None = None, level: float = 0.95
+    values: Any,
+    *,
+    over: Any,
+    window: tuple[float, float] | None = None,
+    level: float = 0.95,
+    replicate: Hashable = "replicate",
 ) -> LawComparison:
-    """Compare laws on losses (S, R) at sizes ``over`` (S,), all above 1; otherwise as :func:`moestat.rates.fit`."""
-    losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
-    line = fit_array(losses, sizes, window, level)
+    """Compare laws on losses at sizes that are all above 1; arguments are those of :func:`moestat.rates.fit`."""
+    if isinstance(over, str):
+        line = fit(values, over=over, window=window, level=level, replicate=replicate)
+    else:
+        line = fit_array(to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over")), window, level)
     if np.any(line.sizes <= 1):
         raise ValueError("a log law needs sizes above 1")
     return LawComparison(laws(line), line.reasons, level)

@@ -220,15 +220,33 @@ def _slope(value: Any) -> float:
     raise InputError(f"theory is {show(value)}; allowed is a slope, a number such as -0.5, or one for each arm")
 
 
+ENDED = {
+    Status.LIMIT: "ran out of steps",
+    Status.STALLED: "stalled",
+    Status.NOT_FINITE: "not finite",
+    Status.WORSE_THAN_TRUTH: "worse than at the truth",
+    Status.RAISED: "raised an exception",
+    Status.WORKER_DIED: "lost with their process",
+    Status.TIMED_OUT: "timed out",
+}
+"""How runs ended that did not converge."""
+
+
 def _ends(data: Any) -> str:
-    """Return how many runs of a study's dataset did not converge, in words; "" where all did, or nothing is said."""
+    """Return what a study's dataset says of the ends of its runs, in words; "" where it says nothing, or only good."""
     codes = data.get("status") if isinstance(data, xr.Dataset) else None
     if codes is None or codes.dtype.kind != "i":
         return ""
     counts = {Status(code): int(np.sum(codes == code)) for code in np.unique(codes) if code in [*Status]}
     other = {status: count for status, count in counts.items() if status is not Status.CONVERGED}
-    told = ", ".join(f"{status.name.lower().replace('_', ' ')} {count}" for status, count in other.items())
-    return f"{sum(other.values())} of {sum(counts.values())} runs did not converge ({told})" if other else ""
+    told = ", ".join(f"{count} {ENDED[status]}" for status, count in other.items())
+    runs, done = sum(counts.values()), codes.values >= 0
+    said = [f"{sum(other.values())} of {runs} runs did not converge ({told})"] if other else []
+    if "search_found" in data and (alone := int(np.sum((data["search_found"].values == 1) & done))):
+        said.append(f"in {alone} of {runs} a single start came to the lowest minimum, so that a lower one may be left")
+    if "box_hits" in data and (held := int(np.sum((data["box_hits"].values > 0) & done))):
+        said.append(f"{held} of {runs} fits end on the box")
+    return "; ".join(said)
 
 
 def _sizes(fit: RateFit) -> str:

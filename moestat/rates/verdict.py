@@ -112,7 +112,8 @@ def hanging(samples: np.ndarray, region: Region, word: Word, again: Callable[[np
     places = order if order.size <= EACH else order[[0, -1]]
     one = [int(k) for k in places if compared(again(np.delete(samples, k)), region)[0] != word]
     if one:
-        left = f"any one of {len(one)}" if len(one) > 1 else f"that with {number(samples[one[0]], 3)}"
+        several = f"one of {len(one)} of them, whichever," if len(one) > 1 else ""
+        left = several or f"that with {number(samples[one[0]], 3)}"
         yield f"The verdict hangs on a single replicate: without {left} it is undecided."
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from moestat.errors import InputError
 from moestat.sentences import show
+from moestat.study import load
 
 WORD = re.compile(r"[\w -]*")
 LIMITS = {"replicates": (1, 2**32), "seed": (0, 2**63 - 1), "block": (1, 2**63 - 1), "jobs": (1, 2**15)}
@@ -95,7 +96,8 @@ class Request:
         """Return the command line that asks for the rest of this run (or ``verb`` of it)."""
         plain = Request(self.study)
         names = ["out", "replicates", "seed", "block"] + ["jobs", "device", "backend", "scheduler"] * (not verb)
-        words = ["python", "-m", "moestat.study", *([verb] if verb else []), self.study, "--preset", self.preset]
+        study = load.typed(self.study)
+        words = ["python", "-m", "moestat.study", *([verb] if verb else []), study, "--preset", self.preset]
         for name in names:
             if (value := getattr(self, name)) != getattr(plain, name):
                 words += [f"--{name}", str(value)]

@@ -121,6 +121,12 @@ def named(study: str | Path | Study) -> str:
     return name
 
 
+def typed(word: str) -> str:
+    """Return what means a study on a command line: of one that was made in a file of its name, the path."""
+    file = objects[word].file if word in objects else Path()
+    return str(shown_path(file)) if file.is_file() and file.stem == word else word
+
+
 def need_preset(study_file: StudyFile, preset: str) -> None:
     """Refuse a preset that the study does not have."""
     presets = study_file.study.presets

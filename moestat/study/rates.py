@@ -14,11 +14,13 @@ from moestat.models import truths
 from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
 from moestat.rate_experiment import Fitted, Mixture, refuse
-from moestat.sentences import show
+from moestat.sentences import listed, nearest, show
 from moestat.study.builder import Study
 
 OWN = ("voronoi", "rmse", "excess")
 """Losses of a model."""
+TAKEN = (*OWN, "status", "message", "iterations", "box_hits", "search_ends", "search_found")
+"""Names of variables of a model's results."""
 
 
 def rate_study(
@@ -90,6 +92,7 @@ def rate_study(
         raise InputError("a model needs a truth, and fitted, the number of its atoms")
     if not models and (truth is not None or fitted is not None or losses):
         raise InputError("truth, fitted and losses belong to a model; a function has its own")
+    _check(losses or {}, theory or {}, search, noise, bool(models))
     shared = {"fitted": fitted, "search": search, "noise": noise, "box": box} if models else {}
     study = Study(title or f"Rates of {', '.join(named)}", name=name, seed=seed, grid={"n": n}, settings=shared)
     study.tables["experiment"] = "moestat.rate_experiment"
@@ -110,6 +113,22 @@ def rate_study(
     if not name and not study.file.is_file():
         study.name = next(iter(named)) if arms is None else "rate_study"
     return study
+
+
+def _check(losses: Mapping[str, Any], theory: Mapping[str, float], search: str, noise: Any, model: bool) -> None:
+    """Refuse what would be refused, or not seen, only in the run."""
+    for name, loss in losses.items():
+        if name in TAKEN or not callable(loss):
+            what = "is a variable of every model" if name in TAKEN else f"is {show(loss)}"
+            allowed = "other names, and functions of (atoms, truth, model)"
+            raise InputError(f"the loss {name!r} {what}; allowed are {allowed}")
+    known = [*OWN, *losses]
+    if model and (unknown := [name for name in theory if name not in known]):
+        raise InputError(f"theory has {unknown[0]!r}, no loss{nearest(unknown[0], known)}; losses are {listed(known)}")
+    if search not in ("local", "global"):
+        raise InputError(f"search is {show(search)}; allowed are 'local' and 'global'")
+    if not isinstance(noise, int | float) or isinstance(noise, bool) or not noise >= 0:
+        raise InputError(f"noise is {show(noise)}; allowed are numbers from 0, a standard deviation")
 
 
 def _positive(value: Any, name: str, kind: Any) -> Any:

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares as trust_region
 
+import moestat
+from moestat.errors import InputError
 from moestat.fit import moves
 from moestat.fit.settle import SAME, search, settle
 from moestat.models import truths
@@ -80,6 +82,9 @@ def test_what_cannot_be_searched_is_refused():
     x, y = data(sets=1)
     with pytest.raises(ValueError, match="noise_variance is 0"):
         search(EASY, x, y, 2, streams=streams(1, 1), budget=1, noise_variance=0.0)
+    functions = moestat.Model(lambda x, p: np.full((len(x), len(p)), 1 / len(p)), "linear", d=1, gate_size=1)
+    with pytest.raises(InputError, match="gate and experts are names"):
+        search(functions, x, y, 2, streams=streams(1, 1), budget=1, noise_variance=NOISE)
     with pytest.raises(ValueError, match="budget"):
         search(EASY, x, y, 2, streams=streams(1, 1), budget=0, noise_variance=NOISE)
     with pytest.raises(ValueError, match="atoms"):
