@@ -7,6 +7,8 @@ import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from moestat.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -131,7 +133,13 @@ def load(study: str | Path | builder.Study, preset: str = "quick", *, out: str |
         path = results.of(path)
     if path.suffix == ".nc" or path.name == results.PACKED:
         return labels.described(results.read(path))
-    study_file = studies.read(word)
+    mine = Path(out).expanduser() / word / preset
+    try:
+        study_file = studies.read(word)
+    except InputError as error:
+        if not results.of(mine).is_file():
+            raise
+        raise InputError(f"{error}; its results are read as they are by moestat.load({str(mine)!r})") from None
     request = Request(study=word, preset=preset, out=Path(out).expanduser())
     folder = records.results_folder(request.out, study_file.name, preset)
     if not results.of(folder).is_file():

@@ -21,6 +21,8 @@ def rates(arguments: argparse.Namespace) -> None:
     for name, path, allowed in (("--tex", arguments.tex, TEX), ("--plot", arguments.plot, PLOT)):
         if path is not None and path.suffix not in allowed:
             raise InputError(f"{name} is {str(path)!r}; allowed is FILE{' or FILE'.join(allowed)}")
+        if path is not None and not path.expanduser().parent.is_dir():
+            raise InputError(f"{name} is {str(path)!r}, and there is no folder {path.parent}")
     from moestat.rates.design import plan
     from moestat.rates.tables import table
 

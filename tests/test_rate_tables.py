@@ -342,6 +342,15 @@ def test_latex_html_and_the_figure(tmp_path):
     assert [text.get_text() for text in axes.texts] == ["theory $n^{-0.25}$"]
 
 
+def test_a_folder_that_is_not_there_and_a_file_of_semicolons_are_named(tmp_path, capsys):
+    path = csv(tmp_path / "errors.csv", LONG, index=False)
+    assert cli.main(["rates", str(path), "--tex", str(tmp_path / "nowhere" / "rates.tex")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+    (tmp_path / "other.csv").write_text("n;replicate;error\n10;1;2\n20;1;1\n")
+    assert cli.main(["rates", str(tmp_path / "other.csv")]) == 2
+    assert "commas are what columns are told apart by" in capsys.readouterr().err
+
+
 def test_names_of_theories_do_not_lie_upon_each_other_and_sizes_are_ticks():
     sizes = np.array([200, 600, 2000, 6000])
     noise = np.random.default_rng(0).lognormal(0, 0.1, (4, 6))

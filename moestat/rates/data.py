@@ -154,7 +154,10 @@ def _of_frame(frame: pd.DataFrame, over: str, wanted: Sequence[str], replicate: 
     frame = frame.set_axis(columns, axis=1)
     for name in (over, *wanted):
         if name not in columns:
-            raise InputError(f"there is no column {name!r}{nearest(name, columns) or ';'} {listed(columns, 12)}")
+            hint = nearest(name, columns) or ";"
+            if len(columns) == 1 and (mark := next((m for m in ";\t|" if m in columns[0]), "")):
+                hint = f": the only column has {mark!r} in its name, and commas are what columns are told apart by;"
+            raise InputError(f"there is no column {name!r}{hint} {listed(columns, 12)}")
     number_like = [c for c in columns if pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool]
     if over not in number_like:
         raise InputError(f"the column {over!r} has entries that are no numbers, so they are no sizes")
