@@ -342,7 +342,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
         ("control", claim.control and f"{name}:{claim.control}"),
         ("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else "")),
         ("scale", views.scale_of(row["scale"], study.paper)),
-        ("estimate", f"{estimate} ({100 * claim.level:.4g} % interval)" if estimate else "none"),
+        ("estimate", f"{estimate}{f' ({100 * claim.level:.4g} % interval)' * ('[' in estimate)}" or "none"),
         ("verdict", row["wording"] + (f" (rule: {when})" if when else "")),
         ("seal", _sealed(row, sealed.date) if sealed is not None and when else ""),
         ("chance", chance.of_claim(row)),
