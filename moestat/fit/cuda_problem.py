@@ -7,6 +7,7 @@ of the time. All is float64: the tensor cores of a large GPU multiply it as fast
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import array_api_compat
@@ -48,13 +49,13 @@ class CudaProblem(Problem):
     def loss(self, theta: Array, tau: experts.Smoothing, wanted: np.ndarray | None = None) -> Array:
         """Return the loss (M,) at theta (M, N, P); of members that are not ``wanted``, (M,) bool, any number."""
         xp, size = namespace(theta), theta.shape[0]
-        members, data, some, taus = self._some(wanted, theta, tau)
+        members, some, taus = self._some(wanted, theta, tau)
         total: Any = 0.0
         for _, q, e, y, *_ in self.chunks:
-            residual = xp.empty((len(members), y.shape[-1]))
-            self._launch(self.residuals, some, q, e, y, data, taus, residual)
+            residual = xp.empty((len(members.rows), y.shape[-1]))
+            self._launch(self.residuals, some, q, e, y, members, taus, residual)
             total = total + 0.5 * xp.sum(residual * residual, axis=-1)
-        return _written(xp.zeros(size), members, total / self.n)
+        return _written(xp.zeros(size), members.rows, total / self.n)
 
     def hessian(
         self,
@@ -68,73 +69,86 @@ class CudaProblem(Problem):
         xp, (size, atoms, width) = namespace(theta), theta.shape
         p, pairs = atoms * width, atoms * (atoms + 1) // 2
         loss, gradient, hessian = into or (xp.empty(size), xp.empty((size, p)), xp.empty((size, p, p)))
-        members, data, some, taus, factors = self._some(wanted, theta, tau, curvature)
-        sets, among = np.unique(data, return_inverse=True)
+        members, some, taus, factors = self._some(wanted, theta, tau, curvature)
+        rows = members.rows
         sums: list[Any] = [0.0] * 6
         for xt, q, e, y, *right in self.chunks:
-            shape = (len(members), y.shape[-1])
+            shape = (len(rows), y.shape[-1])
             residual = xp.empty(shape)
             left = [xp.empty((shape[0], k, shape[1])) for k in (atoms, atoms, pairs, atoms * atoms + atoms, pairs)]
-            self._launch(self.weights, some, q, e, y, data, taus, residual, factors, *left)
-            place = data if right else among
+            self._launch(self.weights, some, q, e, y, members, taus, residual, factors, *left)
+            places = members.sets
             if not right:
-                xt, q, e = (part[xp.asarray(sets)] for part in (xt, q, e))
-                right = list(self._right(q, e, self._monomials(xt)))
-            new = [_products(a, b, place) for a, b in zip(left, right, strict=True)]
+                xt, q, e = (part[xp.asarray(members.sets)] for part in (xt, q, e))
+                right, places = list(self._right(q, e, self._monomials(xt))), np.arange(len(members.sets))
+            new = [_products(a, b, members, places) for a, b in zip(left, right, strict=True)]
             sums = [a + b for a, b in zip(sums, [0.5 * xp.sum(residual * residual, axis=-1), *new], strict=True)]
-        if wanted is not None and not wanted[members].all():  # all were computed
-            kept = np.flatnonzero(wanted[members])
-            members, sums = members[kept], [part[xp.asarray(kept)] for part in sums]
-        _written(loss, members, sums[0] / self.n)
-        _written(gradient, members, xp.reshape(xp.concat(sums[1:3], axis=-1), (len(members), p)) / self.n)
-        at = (self.width, self.place, self.scale, np.float64(1.0 / self.n), np.int64(p * p), xp.asarray(members))
-        cuda.launch(self.assemble, p * p, len(members), *sums[3:], *at, hessian)
+        if wanted is not None and not wanted[rows].all():  # all were computed
+            kept = np.flatnonzero(wanted[rows])
+            rows, sums = rows[kept], [part[xp.asarray(kept)] for part in sums]
+        _written(loss, rows, sums[0] / self.n)
+        _written(gradient, rows, xp.reshape(xp.concat(sums[1:3], axis=-1), (len(rows), p)) / self.n)
+        at = (self.width, self.place, self.scale, np.float64(1.0 / self.n), np.int64(p * p), xp.asarray(rows))
+        cuda.launch(self.assemble, p * p, len(rows), *sums[3:], *at, hessian)
         return loss, gradient, hessian
 
     def _some(self, wanted: np.ndarray | None, theta: Array, *numbers: Any) -> tuple[Any, ...]:
-        """Return which members are computed, ordered by their data sets, these, theta, and numbers, one for each.
+        """Return the members that are computed, their theta, and numbers, one for each.
 
         Those are all where most are wanted and have data of their own, since to gather these costs more.
         """
         xp, size = namespace(theta), theta.shape[0]
         data = self.data(size)
         each = [xp.broadcast_to(xp.reshape(xp.asarray(v, dtype=xp.float64), (-1,)), (size,)) for v in numbers]
-        rows = np.arange(size) if wanted is None else np.flatnonzero(wanted)
-        if 2 * len(rows) > size and _apart(data):
-            rows = np.arange(size)
-        rows = rows[np.argsort(data[rows], kind="stable")]
-        which = xp.asarray(rows)
-        return rows, data[rows], theta[which], *(v[which] for v in each)
+        members = _Members.of(np.arange(size), data)
+        if wanted is not None and not (members.apart and 2 * np.sum(wanted) > size):
+            members = _Members.of(np.flatnonzero(wanted), data)
+        which = xp.asarray(members.rows)
+        return members, theta[which], *(v[which] for v in each)
 
     def _launch(
-        self, kernel: cuda.Kernel, theta: Array, q: Array, e: Array, y: Array, data: np.ndarray, *more: Array
+        self, kernel: cuda.Kernel, theta: Array, q: Array, e: Array, y: Array, members: _Members, *more: Array
     ) -> None:
-        """Launch a kernel on the scores and pre-activations of members that are ordered by their data sets."""
-        members, n = theta.shape[0], y.shape[-1]
+        """Launch a kernel on the scores and pre-activations of members."""
+        xp, n, (tau, *rest) = namespace(theta), y.shape[-1], more
         pairs = zip(self._split(theta), (q, e), strict=True)
-        scores, inner = (_products(part, features, data) for part, features in pairs)
-        tau, *rest = more
-        start = (scores, inner, y, namespace(theta).asarray(data), np.int64(n), tau)
-        cuda.launch(kernel, n, members, *start, *rest)
+        scores, inner = (_products(part, features, members, members.sets) for part, features in pairs)
+        start = (scores, inner, y, xp.asarray(np.repeat(members.sets, members.counts)), np.int64(n), tau)
+        cuda.launch(kernel, n, len(members.rows), *start, *rest)
 
 
-def _apart(data: np.ndarray) -> bool:
-    """Return whether members have data of their own, most of them: then one product of a stack is made for all."""
-    return 2 * len(np.unique(data)) > len(data)
+@dataclass(frozen=True)
+class _Members:
+    """Members that are computed, ordered by their data sets."""
+
+    rows: np.ndarray  #: (M,) int, their places.
+    sets: np.ndarray  #: (K,) int, the data sets that they have.
+    counts: np.ndarray  #: (K,) int, how many have each.
+
+    @classmethod
+    def of(cls, rows: np.ndarray, data: np.ndarray) -> _Members:
+        """Order members in some rows by their data sets, of which ``data`` has one for every row."""
+        sets, counts = np.unique(data[rows], return_counts=True)
+        return cls(rows[np.argsort(data[rows], kind="stable")], sets, counts)
+
+    @property
+    def apart(self) -> bool:
+        """Whether most have data of their own: then one product of a stack is made for all."""
+        return 2 * len(self.sets) > len(self.rows)
 
 
-def _products(left: Array, right: Array, data: np.ndarray) -> Array:
-    """Multiply matrices (M, a, b) of members by those (D, b, c) of their data sets (M,), in whose order they stand.
+def _products(left: Array, right: Array, members: _Members, places: np.ndarray) -> Array:
+    """Multiply matrices (M, a, b) of members by those (D, b, c) of their data sets, which stand at ``places`` (K,).
 
     Members that share a data set share a product. Where most have their own, the matrices of these are gathered.
     """
     xp, (size, a, b), c = namespace(left), left.shape, right.shape[-1]
-    if _apart(data):
-        own = right if np.array_equal(data, np.arange(right.shape[0])) else right[xp.asarray(data)]
-        return left @ own
-    out = xp.empty((size, a, c))
-    for k, first, count in zip(*np.unique(data, return_index=True, return_counts=True), strict=True):
-        rows = slice(first, first + count)
+    if members.apart:
+        data = np.repeat(places, members.counts)
+        return left @ (right if np.array_equal(data, np.arange(right.shape[0])) else right[xp.asarray(data)])
+    out, first = xp.empty((size, a, c)), 0
+    for k, count in zip(places, members.counts, strict=True):
+        rows = slice(first, first := first + count)
         out[rows] = xp.reshape(xp.reshape(left[rows], (-1, b)) @ right[k], (-1, a, c))
     return out
 

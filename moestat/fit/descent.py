@@ -98,7 +98,7 @@ class Settings:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be between 0 and {below}")
 
 
-def descend(problem: Problem, variance: np.ndarray, feed: Feed, settings: Settings, most: int) -> None:
+def descend(problem: Problem, variance: Array, feed: Feed, settings: Settings, most: int) -> None:
     """Minimise the loss from all starts that a feed hands over, at most ``most`` of them at a time.
 
     ``variance`` (D,) is that of y in each data set, the scale below which a decrement or a loss counts as nothing. Ends
@@ -117,9 +117,15 @@ def descend(problem: Problem, variance: np.ndarray, feed: Feed, settings: Settin
 class _Batch:
     """The rows of a batch: points and derivatives on the device, a record (:data:`_ROW`) of each on the processor."""
 
-    def __init__(self, problem: Problem, variance: np.ndarray, settings: Settings) -> None:
-        self.whole, self.each, self.settings = problem, variance, settings
-        self.of = np.zeros(0, dtype=_ROW)
+    def __init__(self, problem: Problem, variance: Array, settings: Settings) -> None:
+        xp, (atoms, width) = namespace(variance), (problem.n_atoms, problem.model.atom_size)
+        p = atoms * width
+        self.whole, self.each, self.settings = problem, to_numpy(variance), settings
+        self.theta, self.gradient, self.step = xp.zeros((1, atoms, width)), xp.zeros((1, p)), xp.zeros((1, p))
+        self.hessian = xp.zeros((1, p, p))
+        self.patience, self.at_once = (PATIENCE, AT_ONCE) if array_api_compat.is_cupy_array(variance) else (10**9, 0)
+        self.of = np.zeros(1, dtype=_ROW)
+        self.of["member"] = IDLE
 
     @property
     def active(self) -> np.ndarray:
@@ -134,31 +140,20 @@ class _Batch:
         total = len(busy) + (0 if starts is None else len(starts.member))
         fits = 2 * total > len(self.of) >= total
         if not fits:
-            self._lay_out(busy, total, starts)
+            self._lay_out(busy, total)
         if starts is not None:
             self._begin(np.flatnonzero(~self.active)[: len(starts.member)], starts)
         if not fits or starts is not None:
             self.problem, self.variance = self.whole.of(self.of["data"]), self.each[self.of["data"]]
         return total > 0
 
-    def _lay_out(self, kept: np.ndarray, size: int, starts: Starts | None) -> None:
+    def _lay_out(self, kept: np.ndarray, size: int) -> None:
         """Keep some of the rows, and add idle ones up to a size."""
-        of = np.zeros(size, dtype=_ROW)
-        of["member"] = IDLE
-        of[: len(kept)] = self.of[kept]
-        if not len(self.of) and starts is not None:
-            xp, (_, atoms, width) = namespace(starts.theta), starts.theta.shape
-            p = atoms * width
-            self.theta, self.gradient, self.step = xp.zeros((1, atoms, width)), xp.zeros((1, p)), xp.zeros((1, p))
-            self.hessian = xp.zeros((1, p, p))
-            on_gpu = array_api_compat.is_cupy_array(starts.theta)
-            self.patience, self.at_once = (PATIENCE, AT_ONCE) if on_gpu else (10**9, 0)
-        if size:
-            xp = namespace(self.theta)
-            rows = xp.asarray(np.concatenate([kept, np.zeros(size - len(kept), dtype=np.int64)]))
-            parts = (self.theta, self.gradient, self.hessian, self.step)
-            self.theta, self.gradient, self.hessian, self.step = (xp.take(part, rows, axis=0) for part in parts)
-        self.of = of
+        xp, places = namespace(self.theta), np.concatenate([kept, np.zeros(size - len(kept), dtype=np.int64)])
+        parts, rows = (self.theta, self.gradient, self.hessian, self.step), xp.asarray(places)
+        self.theta, self.gradient, self.hessian, self.step = (xp.take(part, rows, axis=0) for part in parts)
+        self.of = self.of[places]
+        self.of["member"][len(kept) :] = IDLE
 
     def _begin(self, rows: np.ndarray, starts: Starts) -> None:
         """Put starts into rows."""

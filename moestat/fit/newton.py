@@ -188,7 +188,7 @@ def _ends(
         sets = slice(first, min(first + at_once, x.shape[0]))
         problem = problem_of(model, starts.shape[1], x[sets, ...], y[sets, ...], precision)
         feed.only(sets)
-        descend(problem, to_numpy(xp.var(y[sets, ...], axis=-1)), feed, settings, most)
+        descend(problem, xp.var(y[sets, ...], axis=-1), feed, settings, most)
     return feed.ends()
 
 

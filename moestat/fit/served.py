@@ -22,7 +22,7 @@ from moestat.models.regression import Model
 
 @dataclass(frozen=True)
 class Fits:
-    """Fits that a search waits for: its starts (M, N, P), and the steps that they go at most."""
+    """Fits that a search waits for: its starts (M, N, P), one at least, and the steps that they go at most."""
 
     theta: np.ndarray
     steps: int
@@ -48,7 +48,7 @@ def serve(
     xp = namespace(x, y)
     descend(
         problem_of(model, atoms, x, y, precision),
-        to_numpy(xp.var(y, axis=-1)),
+        xp.var(y, axis=-1),
         _Asked(searches, xp),
         settings_of(model, box, None, tolerance),
         sizes(model, atoms, x, apart=False)[1],
