@@ -64,12 +64,13 @@ def listing(arguments: argparse.Namespace) -> None:
 
 def claims(arguments: argparse.Namespace) -> None:
     """Count the ledger, print its rows or write it; of a study, a paper, an id or a place print all claims."""
-    from moestat.report import csv_text, ledger, summary
+    from moestat.report import csv_text, ledger, summary, views
     from moestat.study import load, lookup
 
     word, paths = arguments.study, known(arguments.paper)
-    if word in WRITTEN and not arguments.write:
-        show(arguments.out, lookup.readable(paths), word, whole=arguments.all)
+    if word in WRITTEN and word not in paths and not arguments.write:
+        kept = ledger.primary(_rows(arguments.out, lookup.readable(paths)))
+        _print([row for row in kept if word in views.when(row).split()], word, whole=arguments.all)
         return print(f"One claim: {called()} claim ID; of one paper: {called()} --claims {word} --paper PAPER")
     if word:
         studies = lookup.chosen(word, paths)
@@ -94,18 +95,23 @@ def claims(arguments: argparse.Namespace) -> None:
 
 def show(out: Path, studies: Mapping[str, Study], word: str = "", *, whole: bool = False) -> None:
     """Print the ledger of some studies, those that a word means: its first rows, or all."""
-    from moestat.report import ledger, views
+    from moestat.report import ledger
     from moestat.study import lookup
 
     rows = _rows(out, studies)
-    rows = rows if word and word not in WRITTEN else ledger.primary(rows)
-    rows = [row for row in rows if word not in WRITTEN or word in views.when(row).split()]
+    _print(rows if word else ledger.primary(rows), word, whole=whole)
+    if word and (said := lookup.papers(word, studies)):
+        print(said)
+
+
+def _print(rows: list[dict[str, Any]], word: str, *, whole: bool) -> None:
+    """Print rows of the ledger that a word means, the first or all."""
+    from moestat.report import ledger
+
     shown = rows if whole or len(rows) <= ROWS else (ledger.primary(rows) or rows)[:ROWS]
     console().print(ledger.rich(shown, ledger.title(rows)))
     if len(shown) < len(rows):
         print(f"... and {len(rows) - len(shown)} more: {called()} --claims{f' {shlex.quote(word)}' * bool(word)} --all")
-    if word and word not in WRITTEN and (said := lookup.papers(word, studies)):
-        print(said)
 
 
 def _rows(out: Path, studies: Mapping[str, Study]) -> list[dict[str, Any]]:

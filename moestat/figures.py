@@ -212,11 +212,13 @@ def of_table(table: Table, ax: Axes | None = None) -> Figure:
 
 def _apart(axes: Axes) -> None:
     """Move the names of theories, which stand at the right, up where they would lie upon each other."""
+    names = [text for text in axes.texts if isinstance(text, Annotation)]
     figure = axes.get_figure(root=True)
-    assert isinstance(figure, Figure)
+    if len(names) < 2 or not isinstance(figure, Figure):
+        return
     figure.draw_without_rendering()  # what stands where is known after the layout
     scale, lowest = figure.dpi / 72, -np.inf
-    for text in sorted((t for t in axes.texts if isinstance(t, Annotation)), key=lambda t: float(t.xy[1])):
+    for text in sorted(names, key=lambda t: float(t.xy[1])):
         at = float(axes.transData.transform(text.xy)[1]) / scale
         lowest = max(at, lowest + HIGH)
         text.xyann = (text.xyann[0], lowest - at)

@@ -32,8 +32,7 @@ def least_squares(
     """Check the arguments, draw starts where there are none, and fit."""
     if not isinstance(model, Model | FunctionModel):
         raise InputError(f"model is {show(model)}; allowed is what moestat.Model returns")
-    if search not in ("local", "global"):
-        raise InputError(f"search is {show(search)}; allowed are 'local' and 'global'")
+    check_search(search)
     x, y = _batched(x, "x", 3), _batched(y, "y", 2)
     given = None if starts is None else _batched(starts, "starts", 4)
     wanted = {
@@ -74,6 +73,12 @@ def least_squares(
             return newton.least_squares(model, x, y, given, **settings)
         return general.least_squares(model, to_numpy(x), to_numpy(y), to_numpy(given), **settings)
     return _searched(model, to_numpy(x), to_numpy(y), to_numpy(given), seeds, settings)
+
+
+def check_search(search: Any) -> None:
+    """Refuse what is no way to search."""
+    if search not in ("local", "global"):
+        raise InputError(f"search is {show(search)}; allowed are 'local' and 'global'")
 
 
 def _batched(array: Any, name: str, ndim: int) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from moestat import callables
 from moestat.doors import as_float64
 from moestat.errors import InputError
+from moestat.fit.entrance import check_search
 from moestat.models import truths
 from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
@@ -125,8 +126,7 @@ def _check(losses: Mapping[str, Any], theory: Mapping[str, float], search: str, 
     known = [*OWN, *losses]
     if model and (unknown := [name for name in theory if name not in known]):
         raise InputError(f"theory has {unknown[0]!r}, no loss{nearest(unknown[0], known)}; losses are {listed(known)}")
-    if search not in ("local", "global"):
-        raise InputError(f"search is {show(search)}; allowed are 'local' and 'global'")
+    check_search(search)
     if not isinstance(noise, int | float) or isinstance(noise, bool) or not noise >= 0:
         raise InputError(f"noise is {show(noise)}; allowed are numbers from 0, a standard deviation")
 

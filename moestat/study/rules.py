@@ -61,3 +61,8 @@ def function(path: str, variable: str = "", arm: str = "", **where: Any) -> Rule
     """Estimate by a function, ``"package.module:callable"``; its own keyword arguments are ``options=dict(...)``."""
     named = {key: value for key, value in (("variable", variable), ("arm", arm)) if value}
     return Rule(kind="function", function=path, **named, **where)
+
+
+def other_draws_gave(verdict: str) -> str:
+    """Return what had been seen, as ``hindsight`` tells it, of a rule that got new draws after it was written."""
+    return f"The rule was written after a run on other draws, in which it gave: {verdict}."

@@ -13,7 +13,7 @@ not reached, at these sizes.
 """
 
 from moestat import Study
-from moestat.study.rules import function, mean
+from moestat.study.rules import function, mean, other_draws_gave
 
 LARGEST = "moestat.claims.rules:largest"
 
@@ -74,8 +74,6 @@ ORDERS = [
      "uneven_scores", 1.5, 1.648, 1.318),
 ]  # fmt: skip
 
-SEEN = "The rule was written after a run on other draws, in which it gave: {}."
-
 for id, lemma, stage, what, variable, power, target, least in ORDERS:
     study.claim(
         id,
@@ -90,7 +88,7 @@ for id, lemma, stage, what, variable, power, target, least in ORDERS:
             options=dict(target=target),
         ).at_least(least, predicted=target),
         source=f"EC {lemma}",
-        hindsight=SEEN.format("inconclusive" if id == "l13-other" else "supported"),
+        hindsight=other_draws_gave("inconclusive" if id == "l13-other" else "supported"),
         because="what is O~(sigma_0^a) falls like a power a at least; a fifth is left for logarithms and spread",
     )
 

@@ -14,7 +14,7 @@ That no expert's loss is strongly convex along stage III is proved (argument `no
 import itertools
 
 from moestat import Study
-from moestat.study.rules import difference, function
+from moestat.study.rules import difference, function, other_draws_gave
 
 LAST = dict(over="tuning", window=[800, 8000])
 
@@ -47,7 +47,6 @@ STATES = {
     "promised": ("specialised", "I", "With experts as Proposition 1 promises them", "stage II begins"),
     "ideal": ("ideal", "II", "With experts and attention as Propositions 1 and 2 promise them", "stage III begins"),
 }
-SEEN = "The rule was written after a run on other draws, in which it gave: {}."
 GAVE = {"promised-w": "supported", "ideal": "not supported", "ideal-w": "supported"}
 GRADIENTS = {"": ("attention_conflict", "W_KQ"), "-w": ("conflict", "W")}
 for (start, (arm, state, given, when)), (tag, (variable, weights)) in itertools.product(
@@ -61,7 +60,7 @@ for (start, (arm, state, given, when)), (tag, (variable, weights)) in itertools.
             0.0, predicted="< 0"
         ),
         dict(source="MT Section 5.2, abstract"),
-        hindsight=SEEN.format(GAVE[start + tag]) if start + tag in GAVE else "",
+        hindsight=other_draws_gave(GAVE[start + tag]) if start + tag in GAVE else "",
     )
 study.ours(
     "router-needed",

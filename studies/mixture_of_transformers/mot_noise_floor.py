@@ -14,10 +14,9 @@ with the help of its noise: at sigma_xi = 2 in d = 32 the MoT has such a floor, 
 import itertools
 
 from moestat import Study
-from moestat.study.rules import function
+from moestat.study.rules import function, other_draws_gave
 
 RULES = "studies.mixture_of_transformers.parts.rules"
-SEEN = "The rule was written after a run on other draws, in which it gave: {}."
 IDEAL = "From the ideal end state of Props. 1 and 2 (W = v_n),"
 
 study = Study(
@@ -65,7 +64,7 @@ study.claim(
         f"{RULES}:joint_slope", "tuning_test_loss", "flat", at=dict(token_noise=0.1, tokens=5), versus="mot"
     ).at_most(0.75, predicted="<= 0.5"),
     source="MT Lemma 1, Appendix G",
-    hindsight=SEEN.format("not supported"),
+    hindsight=other_draws_gave("not supported"),
     because="the lemma has eps^(1 - L sigma_xi) after the Theta(log 1/eps) steps in which the MoT comes to eps",
 )
 study.claim(
@@ -80,7 +79,7 @@ study.claim(
         options=dict(since="II"),
     ).at_most(0.0, predicted="< 0"),
     dict(source="MT Lemma 1, Section 5.2"),
-    hindsight=SEEN.format("supported"),
+    hindsight=other_draws_gave("supported"),
     because="the loss with attention gets below every eps and the one without does not, so that training takes "
     "their ratio to 0",
 )

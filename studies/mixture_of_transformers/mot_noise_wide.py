@@ -13,7 +13,7 @@ falls, the samples are fitted with the help of their noise.
 """
 
 from moestat import Study
-from moestat.study.rules import mean
+from moestat.study.rules import mean, other_draws_gave
 
 study = Study(
     "Is the floor of the mixture one of the dimension?",
@@ -77,7 +77,6 @@ study.arm("trained", "MoT, trained attention", start="specialised", attention_st
 study.arm("flat", "no attention", model="no-attention")
 
 BELOW_EVERY_EPS = "the expected loss of the MoT gets below every eps, for any constant sigma_xi"
-SEEN = "The rule was written after a run on other draws, in which it gave: {}."
 THEOREM_1 = dict(source="MT Theorem 1, Section 5.2")
 GIVEN = "W = v_n and class-pure routing, as Prop. 1 has them, and with the attention of stage II"
 for id_, start, arm, d, presets, seen in [
@@ -89,7 +88,7 @@ for id_, start, arm, d, presets, seen in [
         f"From {start}, the MoT has no floor with much noise: at sigma_xi = 2, L = 10, d = {d} the last decade of its "
         "test loss is steeper than t^-0.5.",
         mean("test_last_slope", arm, at=dict(dimension=d)).at_most(-0.5, predicted="no floor"),
-        dict(THEOREM_1, because=BELOW_EVERY_EPS, presets=presets, hindsight=SEEN.format(seen)),
+        dict(THEOREM_1, because=BELOW_EVERY_EPS, presets=presets, hindsight=other_draws_gave(seen)),
     )
 study.figure(
     kind="lines",
