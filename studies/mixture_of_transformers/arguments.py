@@ -43,11 +43,30 @@ GROWTH = [
     "So the growth of v_n' W_KQ v_n, each expert's of its own class, has a mean over experts of at most "
     "C sigma_0^0.5 / (2 M) a step, whatever N is.",
 ]
-OTHER_STEPS = (
-    "One with steps that grow as the loss falls: normalised ones, as in eq. (8), or a rate eta that depends on eps; "
-    "with normalised steps log(1/eps) is right."
+NOISE = Premise(
+    words="the remaining L - 3 token embeddings are Gaussian noise vectors, N(0, sigma_xi^2 I_d / d)",
+    where="Definition 1",
 )
-A_SUM = "One in which the losses (5) and (7) sum over the samples, in place of their mean."
+FAR = [
+    "By eq. (4) f = W' z, z = sum_h a_h X_h with weights a_h > 0 whose sum is L. Let |W_KQ| <= kappa; the noise "
+    "tokens be s w + e_j, |w| = 1, |e_j| <= 1, s large; and i the expert.",
+    "At the query eps v_n' their scores are s w' W_KQ eps v_n' + O(kappa), for one of the two eps not below O(kappa): "
+    "they have a share q of that attention, q > 0 by kappa and L alone, whatever s is.",
+    "So f = s A W' w + B, A >= q, |B| <= 2 L |W|: once q s |W' w| > 2 L |W| it has the sign of W' w, whatever y is.",
+    "Top-1 routing by scores that are linear in the sum of tokens does not see y and eps either, but for w of a share "
+    "O(M^2 / s); nor is q s |W' w| too small, but for a share O(M / s). Neither depends on the sizes of Theta and W.",
+    "So for half of all w, at some s, one of the two labels has y f <= 0: P(y f <= 0) >= p0 > 0, where p0 depends on "
+    "kappa, M, L >= 4, d and sigma_xi, and E[L^e(X)] >= p0 log 2.",
+    "W_KQ is fixed from T2 on, and T2 does not depend on eps: so no step rule brings it below p0 log 2.",
+]
+OTHER_STEPS = (
+    "One of the training loss, with steps that grow as it falls: normalised ones, as in eq. (8), or a rate eta that "
+    "depends on eps. With normalised steps it takes log(1/eps), where an expert's samples are separated."
+)
+A_SUM = (
+    "One in which the losses (5) and (7) sum over the K = Theta(N^2) samples, in place of their mean, as the proof "
+    "does: then v_n' W_KQ v_n grows by more than N sigma_0^0.5 / M."
+)
 
 arguments = [
     Argument(
@@ -77,6 +96,29 @@ arguments = [
             "order of L in t": (-1.05, -0.5),
             "weights over |W_0| + eta R sum L": (0.0, 1.0),
         },
+    ),
+    Argument(
+        id="expected-loss-floor",
+        item="Theorem 1",
+        says="With Gaussian noise tokens the expected (test) loss is at least p0 log 2 all along stage III, p0 > 0, "
+        "whatever W, Theta and the steps: it does not come below every eps. That p0 may be far below any eps in use.",
+        verdict="disproved",
+        premises=[
+            Premise(words="for any eps > 0, ... for any t >= T*, we have E[L^e(X)] <= eps", where="Theorem 1"),
+            Premise(words="the expected test loss decreases", where="below Theorem 1"),
+            NOISE,
+            LINEAR,
+            LOSS,
+            Premise(words="m = argmax_i h_i(X; Theta) + r^(i)", where="eq. (1)"),
+            Premise(
+                words="fine-tunes W while keeping W_KQ fixed; T_2 is independent of eps", where="sections 4.1, 5.2"
+            ),
+        ],
+        derivation=FAR,
+        reading="One of the loss on the training samples; or with noise that is bounded (X = O(1), appendix D); or in "
+        "which d grows as eps falls, for p0 is exponentially small in d.",
+        check=f"{IDENTITIES}noise_floor",
+        shows={"share of far noise that decides alone": (0.95, 1.0), "smallest share of wrong signs": (0.05, 0.5)},
     ),
     Argument(
         id="benefit-rate",
@@ -158,13 +200,17 @@ arguments = [
         derivation=[*GROWTH, "A change by a constant takes 2 M / (C eta_a sigma_0^0.5) steps, of the mean expert."],
         reading=A_SUM,
         check=f"{IDENTITIES}attention_growth",
-        shows={"growth times M / sqrt(sigma_0)": (0.0, 0.5), "order of that in N": (-0.1, 0.1)},
+        shows={
+            "growth times M / sqrt(sigma_0)": (0.0, 0.5),
+            "order of that in N": (-0.1, 0.1),
+            "growth of the sum over N sqrt(sigma_0) / M": (1.0, 100.0),
+        },
     ),
     Argument(
         id="bound-without-attention",
         item="Lemma 1",
         says="Where L sigma_xi > 1 the bound grows without limit as eps falls, and the loss does not: it begins near "
-        "log 2. The paper's images have L = 64 tokens.",
+        "log 2.",
         verdict="disproved",
         premises=[
             Premise(words="E[L^e(X)] >= Theta(eps^(1 - L sigma_xi)), for all t in [T]", where="Lemma 1"),
@@ -175,7 +221,8 @@ arguments = [
             "At t = 1 outputs are O(sigma_0) (Lemma 5), so that the loss is log 2 + O(sigma_0), whatever eps is.",
             "For L sigma_xi > 1 the bound eps^(1 - L sigma_xi) tends to infinity as eps tends to 0.",
         ],
-        reading="One that adds L sigma_xi < 1, which the floor of `floor-exponent` is about.",
+        reading="One that adds L sigma_xi < 1, as the proof's factor 1 - L sigma_xi does; of that `floor-exponent` has "
+        "one case, L sigma_xi = 1/2.",
         check=f"{IDENTITIES}bound_without_attention_diverges",
         shows={
             "log 2 over the bound at eps = 0.01": (0.0, 1e-10),
@@ -253,7 +300,8 @@ arguments = [
         id="router-gradients",
         item="Lemma 12",
         says="The router's expected gradient along v_n is as large as that along c_n, of the order "
-        "sigma_0 / (N M^2 d^0.5) both, where the lemma has N^2 M^2 below that along v_n; the bound along c_n holds.",
+        "sigma_0 / (N M^2 d^0.5) both. So the bound along v_n fails unless d is of the order sigma_0 N^2 or more; that "
+        "along c_n holds.",
         verdict="disproved",
         premises=[
             Premise(words="E[<grad_theta(i) L^r, v_n>] = O(sigma_0^0.5 / (N^2 M^2))", where="Lemma 12"),
@@ -270,11 +318,12 @@ arguments = [
             "W' c_n and W' v_n are of one law, N(0, sigma_0^2 / d). With d = 2 N the gradient over the bound goes like "
             "N sigma_0^0.5 / d^0.5, which grows like N^0.5.",
         ],
-        reading="One with sigma_0 or 1/d so small beside 1/N that sigma_0 N^2 / d stays bounded. The proof needs the "
+        reading="One in which sigma_0 N^2 / d stays bounded, for d is open: with d = N^2 it holds. The proof needs the "
         "gradient along v_n small beside that along c_n, and it is not in any.",
         check=f"{IDENTITIES}router_gradients",
         shows={
             "order in N of the gradient along v_n over its bound": (0.4, 0.6),
+            "that order with d = N^2": (-0.1, 0.1),
             "gradient along v_n over that along c_n": (0.8, 1.25),
         },
     ),
@@ -297,8 +346,12 @@ arguments = [
             *GROWTH,
             "The lemma has a mean of c N sigma_0^0.5 / M at least: a contradiction from N = C / (2 c) on.",
         ],
-        reading=A_SUM + " Without the N it is seen.",
+        reading=A_SUM + " Without the N it is seen with the mean.",
         check=f"{IDENTITIES}attention_growth",
-        shows={"growth times M / sqrt(sigma_0)": (0.0, 0.5), "order of that in N": (-0.1, 0.1)},
+        shows={
+            "growth times M / sqrt(sigma_0)": (0.0, 0.5),
+            "order of that in N": (-0.1, 0.1),
+            "growth of the sum over N sqrt(sigma_0) / M": (1.0, 100.0),
+        },
     ),
 ]

@@ -8,7 +8,7 @@ sigma_xi^2. All sizes are ours.
 At L sigma_xi > 1 the bound of the lemma diverges (argument `bound-without-attention`); *floor-exponent* tests it where
 L sigma_xi is a half. Appendix G takes every noise token at its worst sign in every sample, and <W, xi> to grow like
 <W, v_n>; neither has to be so. Where the test loss turns up again while the training loss falls, the sample is fitted
-with the help of its noise: at sigma_xi = 2 in d = 32 the MoT has such a floor, too, and `mot_noise_wide` larger d.
+with the help of its noise: at sigma_xi = 2 in d = 32 the MoT has such a floor, too; `mot_noise_wide` has larger d.
 """
 
 import itertools

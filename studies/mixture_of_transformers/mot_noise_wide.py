@@ -8,8 +8,9 @@ class-pure routing, W_n = v_n. Along the signals a noise token has components of
 at random and has 2000 steps of stage II first: Proposition 2 is for the pair (v_n, v_n), but what stage II does lets
 other queries look for v_n too.
 
-Claims on Theorem 1, which has the expected loss, are judged by the test loss. Where it rises while the training loss
-falls, the samples are fitted with the help of their noise.
+That the expected loss has a floor in every d is proved (argument `expected-loss-floor`): measured is how high it is, by
+the test loss. In d = 320 it is not reached in 8000 steps. Where the test loss rises while the training loss falls, the
+samples are fitted with the help of their noise.
 """
 
 from moestat import Study
@@ -76,20 +77,32 @@ study.arm("mot", "MoT, ideal attention")
 study.arm("trained", "MoT, trained attention", start="specialised", attention_steps=2000, attention_rate=20.0)
 study.arm("flat", "no attention", model="no-attention")
 
-BELOW_EVERY_EPS = "the expected loss of the MoT gets below every eps, for any constant sigma_xi"
-THEOREM_1 = dict(source="MT Theorem 1, Section 5.2")
 GIVEN = "W = v_n and class-pure routing, as Prop. 1 has them, and with the attention of stage II"
-for id_, start, arm, d, presets, seen in [
-    ("no-floor", "the ideal end state of Props. 1 and 2 (W = v_n)", "mot", 320, ["paper"], "supported"),
-    ("no-floor-trained", GIVEN, "trained", 32, ["trained"], "not supported"),
+IDEAL = "the ideal end state of Props. 1 and 2 (W = v_n)"
+STEEP = "with much noise, sigma_xi = 2 and L = 10, the last decade of the MoT's test loss is steeper than t^-0.5"
+BELOW_EVERY_EPS = "the expected loss of the MoT gets below every eps, for any constant sigma_xi"
+SEEN = "The rule was written for d = 32 after the run, when its floor was known."
+for id_, start, arm, presets, seen in [
+    ("no-floor-ideal", IDEAL, "mot", ["paper"], SEEN),
+    ("no-floor-trained", GIVEN, "trained", ["trained"], other_draws_gave("not supported")),
 ]:
     study.claim(
         id_,
-        f"From {start}, the MoT has no floor with much noise: at sigma_xi = 2, L = 10, d = {d} the last decade of its "
-        "test loss is steeper than t^-0.5.",
-        mean("test_last_slope", arm, at=dict(dimension=d)).at_most(-0.5, predicted="no floor"),
-        dict(THEOREM_1, because=BELOW_EVERY_EPS, presets=presets, hindsight=other_draws_gave(seen)),
+        f"From {start}, {STEEP} in d = 32: there is no floor.",
+        mean("test_last_slope", arm, at=dict(dimension=32)).at_most(-0.5, predicted="no floor"),
+        source="MT Theorem 1, Section 5.2",
+        because=BELOW_EVERY_EPS,
+        presets=presets,
+        hindsight=seen,
     )
+study.ours(
+    "no-floor",
+    f"From {IDEAL}, {STEEP} in d = 320: no floor is reached in 8000 steps.",
+    mean("test_last_slope", "mot", at=dict(dimension=320)).at_most(-0.5, predicted="< -0.5"),
+    source="ours: control of no-floor-ideal, in a large dimension (MT Theorem 1)",
+    presets=["paper"],
+    hindsight=other_draws_gave("supported"),
+)
 study.figure(
     kind="lines",
     title="Stage III with much noise, by the dimension",

@@ -130,8 +130,8 @@ for reading, t1 in READINGS.items():
         )
     study.claim(
         f"weights{tag}-many",
-        "After the stages I and II reached here and stage III an expert's <W, v_n> is at least 1 for its class "
-        f"(Definition 2) and at most sigma_0 = 0.3 for every other (K = 2240, {t1}).",
+        "Eq. (11) holds after the stages I and II reached here. After stage III an expert's <W, v_n> is at least 1 for "
+        f"its class (Definition 2) and at most sigma_0 = 0.3 for every other (K = 2240, {t1}).",
         function(
             f"{RULES}:weights",
             "after_on_labels",

@@ -11,7 +11,7 @@ log(1/eps), 1 for 1/t.
 
 That no size shows a geometric loss with the steps of eq. (10) is proved (argument `theorem-1-rate`): measured is how
 close to 1/t the loss comes, whether the rival has another order, and that steps of constant length, as in stage I, give
-a geometric loss in every model.
+a geometric training loss in every model.
 """
 
 from moestat import Study
@@ -84,7 +84,7 @@ study.claim(
     presets=["quick", "paper"],
 )
 # --- ours: what holds in its place, and the controls ---
-GEOMETRIC = "Normalised gradient descent lowers the loss geometrically"
+GEOMETRIC = "Normalised gradient descent lowers the training loss geometrically"
 ONE_OVER_T = {}
 REPAIR = {}
 for id_, statement, rule, source, keys in [
@@ -110,8 +110,8 @@ for id_, statement, rule, source, keys in [
     ),
     (
         "normalised-time",
-        "Under normalised gradient descent T(eps) is closer to a multiple of log(1/eps) than to a power of 1/eps "
-        "(ideal state).",
+        "Under normalised gradient descent T(eps), of the training loss, is closer to a multiple of log(1/eps) than to "
+        "a power of 1/eps (ideal state).",
         mean("time_aic_gain", "ideal-normalised").at_most(0.0, predicted="< 0"),
         *("ours: repair of MT Theorem 1", REPAIR),
     ),
@@ -123,7 +123,7 @@ for id_, statement, rule, source, keys in [
     ),
     (
         "heads-normalised",
-        "Under normalised gradient descent the multi-head transformer's loss falls geometrically.",
+        "Under normalised gradient descent the multi-head transformer's training loss falls geometrically.",
         mean("aic_gain", "heads-normalised").at_most(0.0, predicted="< 0"),
         *("ours: control of normalised-trained, the rival of MT Section 5.2", {}),
     ),

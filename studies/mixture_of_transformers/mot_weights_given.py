@@ -30,8 +30,8 @@ study = Study(
     settings=THEORY | dict(samples=2240, start="specialised", specialise_steps=0),
     summaries=["after_own_signal", "after_other_signal", "after_centre_signal", "after_train_loss", "after_test_loss"],
 )
-study.preset("quick", "4 replicates.", expected="40 s on 2 cores", replicates=4, block=1)
-study.preset("paper", "20 replicates.", expected="3 minutes on 2 cores", replicates=20, block=1)
+study.preset("quick", "4 replicates.", expected="2 minutes on 2 cores", replicates=4, block=1)
+study.preset("paper", "20 replicates.", expected="8 minutes on 2 cores", replicates=20, block=1)
 
 for tag, (sigma, root, steps) in SIGMAS.items():
     about = dict(start_scale=sigma, ideal_weight=root)

@@ -104,6 +104,53 @@ def no_modulus() -> dict[str, float]:
     }
 
 
+def _summed(x: np.ndarray, kq: np.ndarray) -> np.ndarray:
+    """Return what eq. (4) multiplies W by, sum_l X softmax(X' W_KQ X_l), of samples (n, d, L): (n, d)."""
+    scores = np.swapaxes(x, 1, 2) @ kq @ x  # (n, keys, queries)
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return (x @ (p / p.sum(axis=1, keepdims=True)).sum(axis=2)[:, :, None])[:, :, 0]
+
+
+def _drawn(rng: np.random.Generator, noise: np.ndarray, y: np.ndarray, eps: np.ndarray) -> np.ndarray:
+    """Return samples of class 1 of 2, (n, d, L), from noise tokens (n, d, L - 3) and signs: c, v and v' are units."""
+    c, v, other = np.eye(noise.shape[1])[:3]
+    signals = np.stack([np.broadcast_to(c, (len(y), len(c))), np.outer(y, v), np.outer(eps, other)], axis=2)
+    return np.concatenate([signals, noise], axis=2)
+
+
+def noise_floor() -> dict[str, float]:
+    """Send far noise to drawn mixtures; and draw from Definition 1, for the smallest share of wrong signs over W.
+
+    The first: of draws of Theta, W, W_KQ (3 experts, L = 5, d = 4) and noise tokens near s w, the share in which both
+    labels, with one of the two eps, get one expert and one sign of f. The second (sigma_xi = 2, W_KQ = a v v', a = 1,
+    10 and 100): the smallest share of samples with y f <= 0, over 200 drawn W, v and the W that descent comes to.
+    """
+    rng, draws, far, signs = np.random.default_rng(9), 400, 1e4, np.array([[1, 1], [-1, 1], [1, -1], [-1, -1]])
+    same = 0
+    for _ in range(draws):
+        theta, w = rng.standard_normal((2, 3, 4))
+        kq = rng.standard_normal((3, 4, 4))
+        kq *= 2 / np.linalg.norm(kq, ord=2, axis=(1, 2), keepdims=True)
+        toward = rng.standard_normal(4)
+        tokens = far * toward[:, None] / np.linalg.norm(toward) + 0.1 * rng.standard_normal((4, 2))
+        x = _drawn(rng, np.broadcast_to(tokens, (4, 4, 2)), *signs.T)
+        expert = np.argmax(x.sum(axis=2) @ theta.T + rng.random(3), axis=1)
+        f = np.array([_summed(one[None], kq[m])[0] @ w[m] for one, m in zip(x, expert, strict=True)])
+        one_sign = [f[eps] * f[eps + 1] > 0 for eps in (0, 2)]  # of y = 1 and -1
+        same += len(set(expert)) == 1 and any(one_sign)
+    wrong = []
+    for a in (1.0, 10.0, 100.0):
+        y, eps = rng.choice([-1.0, 1.0], (2, 20_000))
+        kq = a * np.outer(np.eye(4)[1], np.eye(4)[1])
+        z = y[:, None] * _summed(_drawn(rng, rng.standard_normal((20_000, 4, 2)), y, eps), kq)
+        w = np.eye(4)[1]
+        for _ in range(500):
+            w = w + 0.1 * np.mean(z / (1 + np.exp(np.minimum(z @ w, 50)))[:, None], axis=0)
+        over = np.vstack([rng.standard_normal((200, 4)), np.eye(4)[1], w])
+        wrong.append(float(np.mean(z @ over.T <= 0, axis=0).min()))
+    return {"share of far noise that decides alone": same / draws, "smallest share of wrong signs": min(wrong)}
+
+
 def bound_without_attention_diverges() -> dict[str, float]:
     """Return the loss of eq. (7) at zero weights over eps^(1 - L sigma_xi), L = 64 tokens, at two eps."""
     return {f"log 2 over the bound at eps = {eps:g}": math.log(2) / eps ** (1 - 64 * 0.1) for eps in (1e-2, 1e-4)}
@@ -142,12 +189,14 @@ def router_noise() -> dict[str, float]:
 def router_gradients() -> dict[str, float]:
     """Enumerate the router's expected gradient at Theta = 0: along v_n by N, and beside that along c_n.
 
-    L = 3 tokens, d = 2 N, W at its start, attention 1/3: f = W' (c_n + y v_n + eps v_n'). Every route has 1/M.
+    L = 3 tokens, d = 2 N and N^2, W at its start, attention 1/3: f = W' (c_n + y v_n + eps v_n'). Every route has 1/M.
     """
-    rng, experts, scale, largest, beside = np.random.default_rng(6), 16, 0.3, [], []
-    sizes = np.array([8, 16, 32, 64])
-    for n in sizes:
-        a, b = scale / math.sqrt(2 * n) * rng.standard_normal((2, experts, n))  # W' c_n and W' v_n
+    rng, experts, scale, sizes = np.random.default_rng(6), 16, 0.3, np.array([8, 16, 32, 64])
+    largest, beside = np.empty((2, len(sizes))), np.empty((2, len(sizes)))
+    for place in np.ndindex(largest.shape):
+        n = int(sizes[place[1]])
+        d = n**2 if place[0] else 2 * n
+        a, b = scale / math.sqrt(d) * rng.standard_normal((2, experts, n))  # W' c_n and W' v_n
         along = np.zeros((2, experts, n))  # c, v
         for y in (-1.0, 1.0):
             for eps in (-1.0, 1.0):
@@ -156,16 +205,20 @@ def router_gradients() -> dict[str, float]:
                 pull = pull - pull.sum(axis=0) / experts  # 1{i = m} - pi_i
                 along += np.stack([pull.sum(axis=2), y * pull.sum(axis=2) + eps * pull.sum(axis=1)])
         size = np.sqrt(np.mean(along**2, axis=(1, 2)))
-        largest.append(size[1] * n**2 * experts**2 / math.sqrt(scale))
-        beside.append(size[1] / size[0])
+        largest[place] = size[1] * n**2 * experts**2 / math.sqrt(scale)
+        beside[place] = size[1] / size[0]
+    orders = np.polyfit(np.log(sizes), np.log(largest.T), 1)[0]
     return {
-        "order in N of the gradient along v_n over its bound": float(np.polyfit(np.log(sizes), np.log(largest), 1)[0]),
+        "order in N of the gradient along v_n over its bound": float(orders[0]),
+        "that order with d = N^2": float(orders[1]),
         "gradient along v_n over that along c_n": float(np.mean(beside)),
     }
 
 
 def attention_growth() -> dict[str, float]:
     """Sum eq. (14) over all 4 N (N - 1) kinds of samples: the growth of v_n' W_KQ v_n, its mean over experts, by N.
+
+    The last number is the smallest over N with the loss as a sum over these samples.
 
     L = 3 tokens, d = 2 N, M = 2 N experts, W = W_0 + sqrt(sigma_0) v_n and W_KQ at its start; samples go to one of the
     two experts of their class.
@@ -190,6 +243,7 @@ def attention_growth() -> dict[str, float]:
     return {
         "growth times M / sqrt(sigma_0)": float(max(over)),
         "order of that in N": float(np.polyfit(np.log(sizes), np.log(over), 1)[0]),
+        "growth of the sum over N sqrt(sigma_0) / M": float(np.min(4 * (sizes - 1) * over)),
     }
 
 
