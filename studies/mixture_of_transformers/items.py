@@ -85,9 +85,9 @@ paper = Paper(
                 "mot_open_constants:weights-many",
                 "mot_open_constants:weights-proof-many",
             ],
-            proof=["mot_stage3_tuned:*-test-eps", "mot_noise_wide:no-floor-*"],
-            objection="Stage III may be meant with the steps of stage I; tested: with these log(1/eps) is right for "
-            "the training loss. Eq. (11) presupposes Props 1 and 2; tested: granted these, it holds.",
+            proof=["mot_stage3_tuned:*-test-eps", "mot_noise_wide:no-floor-trained"],
+            objection="Stage III may be meant with the steps of stage I, and (11) presupposes Props 1 and 2; tested: "
+            "log(1/eps) is right of the training loss then, and (11) holds.",
             also=["Equation 11", "Appendix F"],
             findings=[
                 Finding(
