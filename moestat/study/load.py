@@ -121,6 +121,12 @@ def named(study: str | Path | Study) -> str:
     return name
 
 
+def name_of(word: str | Path) -> str:
+    """Return the name of the results of a study: its own, or that of its file."""
+    path = find(word)
+    return (objects.get(str(word)) or module(path)).name or path.stem
+
+
 def typed(word: str) -> str:
     """Return what means a study on a command line: of one that was made in a file of its name, the path."""
     file = objects[word].file if word in objects else Path()
@@ -171,12 +177,14 @@ def executed(path: Path) -> dict[str, Any]:
 def read(name: str | Path) -> StudyFile:
     """Find, read and check a study."""
     path = find(name)
-    if not NAME.fullmatch(path.stem):  # it names the folder of the results
+    study = objects.get(str(name)) or module(path)
+    folder = study.name or path.stem
+    if not NAME.fullmatch(folder) or is_path(folder):
         allowed = "a word that begins with a letter, a digit or '_', without spaces around it"
-        raise InputError(f"{shown_path(path)}: the name of a study file must be {allowed}")
-    if path.stem in TAKEN:
-        raise InputError(f"{shown_path(path)}: outputs/{path.stem} is a folder of ours; call the study otherwise")
-    return StudyFile(path.stem, path, checked(objects.get(str(name)) or module(path), path))
+        raise InputError(f"{shown_path(path)}: the name of a study, or of its file, must be {allowed}")
+    if folder in TAKEN:
+        raise InputError(f"{shown_path(path)}: outputs/{folder} is a folder of ours; call the study otherwise")
+    return StudyFile(folder, path, checked(study, path))
 
 
 def checked(study: Study, path: Path) -> spec.Study:
