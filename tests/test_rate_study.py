@@ -469,6 +469,8 @@ def test_what_changed_of_a_model_is_told_by_the_part(tmp_path):
     with pytest.raises(StaleError, match="setting code: scale in gate '") as told:
         study(2.0).run(jobs=1, out=tmp_path, **QUIET)
     assert "truth" not in str(told.value)
+    with pytest.raises(StaleError, match="other arms than .* now asks for \\(code: loss own\\)"):
+        study(1.0, own=lambda theta, truth, model: 1.0).load(out=tmp_path)
     with pytest.raises(StaleError, match="setting code: loss own 'not there'"):
         study(1.0, own=lambda theta, truth, model: 1.0).run(jobs=1, out=tmp_path, **QUIET)
 
