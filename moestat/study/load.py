@@ -123,8 +123,7 @@ def named(study: str | Path | Study) -> str:
 
 def name_of(word: str | Path) -> str:
     """Return the name of the results of a study: its own, or that of its file."""
-    path = find(word)
-    return (objects.get(str(word)) or module(path)).name or path.stem
+    return _found(word)[0]
 
 
 def typed(word: str) -> str:
@@ -176,6 +175,12 @@ def executed(path: Path) -> dict[str, Any]:
 
 def read(name: str | Path) -> StudyFile:
     """Find, read and check a study."""
+    folder, path, study = _found(name)
+    return StudyFile(folder, path, checked(study, path))
+
+
+def _found(name: str | Path) -> tuple[str, Path, Study]:
+    """Return the name of a study's results, its file, and what that holds, not yet checked."""
     path = find(name)
     study = objects.get(str(name)) or module(path)
     folder = study.name or path.stem
@@ -184,7 +189,7 @@ def read(name: str | Path) -> StudyFile:
         raise InputError(f"{shown_path(path)}: the name of a study, or of its file, must be {allowed}")
     if folder in TAKEN:
         raise InputError(f"{shown_path(path)}: outputs/{folder} is a folder of ours; call the study otherwise")
-    return StudyFile(folder, path, checked(study, path))
+    return folder, path, study
 
 
 def checked(study: Study, path: Path) -> spec.Study:
