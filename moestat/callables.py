@@ -14,6 +14,7 @@ import dataclasses
 import dis
 import functools
 import hashlib
+import itertools
 import json
 import pickle
 import random
@@ -50,10 +51,13 @@ _KINDS = 0x4 | 0x8 | 0x20 | 0x80 | 0x200  #: Flags of bytecode: ``*args``, ``**k
 def code_of(values: Mapping[str, Any]) -> Code:
     """Return the digests of values by name; of a function one for itself, and one for each value that it refers to.
 
+    A value with a method ``code_parts`` says itself of which values by name it is made.
+
     Raises InputError if a value is not known by what it holds, such as an open file or a generator of random numbers.
     """
     code = {}
-    for name, value in values.items():
+    parts = [value.code_parts() if hasattr(value, "code_parts") else {name: value} for name, value in values.items()]
+    for name, value in itertools.chain.from_iterable(one.items() for one in parts):
         if isinstance(value, types.FunctionType) and not _installed(value):
             code[name] = _digest([*_own(value)], name)
             for part, referred in _referred(value):

@@ -214,8 +214,12 @@ def settings(arguments: argparse.Namespace) -> None:
     if not arguments.experiment:
         _table(((name, experiments.about(name)) for name in experiments.own_experiments()), WIDTH)
         return print(f"The settings of one: {called()} settings EXPERIMENT")
-    about, rows = experiments.described(arguments.experiment)
-    whole, found = arguments.verbose, variables.of_experiment(arguments.experiment)
+    from moestat.study import load
+
+    word = arguments.experiment
+    name = load.read(word).study.experiment if load.is_path(word) else word
+    about, rows = experiments.described(name)
+    whole, found = arguments.verbose, variables.of_experiment(name)
     print(about)
     texts: dict[str, str] = {}
     for row in rows:
@@ -246,7 +250,7 @@ def export(arguments: argparse.Namespace) -> None:
     given = Path(arguments.study).expanduser()
     folder = given.parent if given.suffix in (".nc", ".xz") else given
     if not folder.is_dir():
-        folder = arguments.out / studies.find(arguments.study).stem / arguments.preset
+        folder = arguments.out / studies.name_of(arguments.study) / arguments.preset
     said = f"{len(table)} rows (arm, axes, replicate, loss, value)"
     _write(arguments.write or [folder / "losses.csv"], {".csv": lambda: csv_text.dump(table)}, said)
 

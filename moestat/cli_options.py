@@ -171,6 +171,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--at-least": {"type": _NUMBER, "metavar": "SLOPE", "help": "judge: the slope is at least this"},
     "--within": {**_TWO, "help": "judge: the slope is in between"},
     "--bent": {"choices": ("told", "inconclusive"), "default": "told", "help": "what a bend is to a verdict"},
+    "--laws": {**_YES, "help": "compare laws: a power, a logarithm, a floor"},
     "--half-width": {"type": _NUMBER, "metavar": "H", "help": "how many replicates give slopes within H"},
     "--tex": {"type": _PATH, "metavar": "FILE.tex", "help": "write the table for LaTeX"},
     "--plot": {"type": _PATH, "metavar": "FILE.pdf", "help": "write the figure: .pdf, .png"},
@@ -186,7 +187,7 @@ _LOOK = "study --preset --out --replicates --set --seed --block"
 _SAID = "--no-report --quiet --verbose"
 VERBS = {
     "run": ("run a study, or go on with it; the word may be left out", ""),
-    "status": ("what is done, missing, failed, stale, and how to go on", f"{_LOOK} --json"),
+    "status": ("what is done, missing, failed, not converged, stale, and how to go on", f"{_LOOK} --json"),
     "collect": ("gather what was computed in parts, and report", f"{_LOOK} {_SAID}"),
     "report": ("tables, figures and report.html again; nothing is computed", f"{_LOOK} {_SAID}"),
     "replay": ("one replicate again, compared with the stored one", f"{_LOOK} place --device"),
@@ -205,8 +206,8 @@ VERBS = {
     ),
     "rates": (
         "slopes of any errors in a CSV file: judged, LaTeX, a figure",
-        "errors --over --theory --loss --replicate --window --arm --at-most --at-least --within --bent --half-width"
-        " --tex --plot",
+        "errors --over --theory --loss --replicate --window --arm --at-most --at-least --within --bent --laws"
+        " --half-width --tex --plot",
     ),
     "ship": ("make the record of a complete run, for version control", "studies --preset --out --to --replace --whole"),
     "fetch": ("the whole results of a record, every bit, from a package", "studies --preset --out --from"),

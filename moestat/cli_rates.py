@@ -24,6 +24,7 @@ def rates(arguments: argparse.Namespace) -> None:
         if path is not None and not path.expanduser().parent.is_dir():
             raise InputError(f"{name} is {str(path)!r}, and there is no folder {path.parent}")
     from moestat.rates.design import plan
+    from moestat.rates.laws import compared
     from moestat.rates.tables import table
 
     found = table(
@@ -43,6 +44,9 @@ def rates(arguments: argparse.Namespace) -> None:
     elif arguments.arm:
         raise InputError("--arm names whose slope is judged; give a rule: --at-most, --at-least or --within")
     print(found, *judged, sep="\n")
+    if arguments.laws:
+        for arm, fit in found.fits.items():
+            print(f"{arm or 'error'}: which law?", compared(fit), sep="\n")
     if arguments.half_width is not None:
         print(plan(found, arguments.half_width).to_string(float_format="{:.3g}".format))
         print(textwrap.fill(PLANNED, WIDTH))

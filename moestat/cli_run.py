@@ -8,6 +8,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from moestat import status as ends
 from moestat.api import without_collection, write_report
 from moestat.cli_options import console
 from moestat.cli_options import request as request_of
@@ -122,7 +123,7 @@ def _debug(request: Request) -> None:
 
 
 def status(arguments: argparse.Namespace) -> None:
-    """Show what is done, missing, failed and stale in a folder, and the command that goes on."""
+    """Show what is done, missing, failed, not converged and stale in a folder, and the command that goes on."""
     from moestat.runner import lock, overview
 
     scan = overview.look(request_of(arguments))
@@ -136,14 +137,15 @@ def status(arguments: argparse.Namespace) -> None:
     print(f"{scan.plan.study_file.name}/{scan.plan.preset_name} in {scan.root}")
     arms = overview.overview(scan, by_arm=True)
     begun = {row["arm"] for row in rows if row["done"]}
-    undone = [r for r in rows if r["failed"] or r["stale"] or (r["missing"] and r["arm"] in begun)]
+    wrong = (*ends.LOST, "stale")
+    undone = [r for r in rows if any(r[how] for how in wrong) or (r["missing"] and r["arm"] in begun)]
     for told, what in ((arms, "arms"), (undone if len(rows) > len(arms) else [], "cells that are not complete")):
         if told:
             print(f"{len(told)} {what}{f', the first {MOST_CELLS}; all: --json' * (len(told) > MOST_CELLS)}")
             print(pd.DataFrame(told[:MOST_CELLS]).to_string(index=False))
     tally, stale = scan.tally(), sum(row["stale"] for row in rows)
-    counts = ", ".join(f"{tally[key]} {key}" for key in ("done", "missing", "failed"))
-    print(f"{tally['replicates']} replicates: {counts}, {stale} stale")
+    counts = ", ".join(f"{tally[key]} {key}" for key in ("done", "missing"))
+    print(f"{tally['replicates']} replicates: {counts}, {ends.told(tally)}, {stale} stale")
     for line in scan.quarantined:
         print(f"set aside a damaged shard: {line}")
     for part, owner in lock.owners(scan.root).items():
@@ -226,14 +228,14 @@ def _tell(result: Result) -> None:
     if result.report is not None:
         _print_report(result.report, verbose=request.verbose)
     elif not request.quiet:
-        counts = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} not converged"
+        counts = f"{tally['done']} of {tally['replicates']} replicates, {ends.told(tally)}"
         print(f"{shown.name}/{request.preset}: {counts}; results in {result.plan.root}")
     if tally["missing"]:
         raise UserError(f"{tally['missing']} replicates are missing; complete them with: {request.command()}")
-    if tally["converged"] == 0 and tally["failed"] == tally["replicates"]:
+    if tally["converged"] == 0 and sum(tally[how] for how in ends.LOST) == tally["replicates"]:
         texts = [str(text) for text in result.dataset["message"].values.ravel() if text]
         most = max(texts, key=texts.count, default="(none)")
-        raise UserError(f"all {tally['failed']} replicates failed; the most frequent message: {most}")
+        raise UserError(f"none of {tally['replicates']} replicates converged; the most frequent message: {most}")
     if absent := needs.absent(result.dataset, shown.study, request.preset):
         told = f"{shown.shown}: {absent}. The results are kept"
         if request.report:
@@ -259,7 +261,7 @@ def _tell_record(request: Request) -> None:
     from moestat.runner import records
     from moestat.study import load
 
-    folder = records.results_folder(request.out, load.find(request.study).stem, request.preset)
+    folder = records.results_folder(request.out, load.name_of(request.study), request.preset)
     if records.is_record(folder):
         say(f"note: {folder} is a record of these results; to read it without computing: {request.command('report')}")
 

@@ -20,15 +20,31 @@ from moestat import cache, callables, fit, streams, warned
 from moestat.errors import InputError
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.fit import end_points, population
+from moestat.fit.general import unidentified
 from moestat.losses import general, voronoi
-from moestat.models import truths
+from moestat.models import coordinates, truths
 from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
+from moestat.rates.data import LOSS
 from moestat.sentences import counted, listed, show
 from moestat.status import Status
 
-VERSION = 2
+VERSION = 3
 NOTHING = 1e-9  #: Share of the variance of y that a fit without noise may leave.
+OWN = ("voronoi", "rmse", "excess")  #: Losses of a model.
+KEPT = {
+    "theta",
+    "truth",
+    "floor",
+    "flat_directions",
+    "train_loss",
+    "truth_loss",
+    "status",
+    "message",
+    "iterations",
+    "target",
+}
+KEPT |= {"start_policy", "box_hits", "search_ends", "search_found", *OWN}  #: Names that no loss of the user's has.
 POINTS_LOG2 = 16  #: Of the points at which functions are compared, fixed in all replicates.
 
 
@@ -43,6 +59,8 @@ class Settings(SettingsModel):
     """Of a model: the number of atoms that are fitted."""
     search: Literal["local", "global"] = "global"
     """Of a model: how they are searched."""
+    starts: int = Field(8, ge=1)
+    """Of a model: the number of random starts that are fitted to their ends."""
     noise: float = Field(0.1, ge=0)
     """Of a model: the standard deviation of the noise."""
     box: float = Field(5.0, gt=0)
@@ -71,6 +89,27 @@ class Fitted:
     law_of_noise: truths.LawOfNoise
     losses: Mapping[str, Callable[..., float]]
 
+    @property
+    def own(self) -> np.ndarray | None:
+        """The atoms of the truth, if they are of the model."""
+        return self.truth.atoms if isinstance(self.truth, Mixture) and self.truth.model is self.model else None
+
+    def code_parts(self) -> dict[str, Any]:
+        """Return what it means by parts that a user knows by name, for :func:`moestat.callables.code_of`."""
+        model = self.model
+        parts: dict[str, Any] = {"model": model}
+        if isinstance(model, FunctionModel):
+            rest = (model.gate_size, model.expert_size, model.d, model.blocks)
+            parts = {"gate": model.gate, "expert": model.expert, "model": rest}
+            parts |= {"gate_derivative": model.gate_derivative, "expert_derivative": model.expert_derivative}
+            parts |= {f"invariance {number}": one for number, one in enumerate(model.invariances)}
+        parts |= {"truth": self.truth if self.own is None else self.own, "x": self.x, "law_of_noise": self.law_of_noise}
+        return parts | {f"loss {name}": loss for name, loss in self.losses.items()}
+
+    def searches(self, fitted: int) -> bool:
+        """Whether what fits are compared with is searched: nobody knows yet whether the model contains the truth."""
+        return self.own is None or (isinstance(self.model, FunctionModel) and fitted > len(self.own))
+
     def points(self, log2: int, purpose: str) -> np.ndarray:
         """Return 2**log2 points (n, d) that stand for the law of x."""
         if self.x is truths.uniform:
@@ -80,11 +119,12 @@ class Fitted:
     def measures(self, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
         """Return the atoms (K, N, P) that fits are compared with, and the values (m,) at the points of the best.
 
-        They are those of the truth, or its pseudo-truths, the nearest functions with as many atoms as are fitted.
+        They are those of the truth, or, where the model does not contain it, its pseudo-truths: the nearest functions
+        with as many atoms as are fitted.
         """
         x = self.points(POINTS_LOG2, "polish")
-        if isinstance(self.truth, Mixture) and self.truth.model is self.model:
-            return self.truth.atoms[None], self.truth(x)
+        if self.own is not None and not self.searches(settings.fitted):
+            return self.own[None], self.truth(x)
         identity = {"version": VERSION, "code": settings.code, "fitted": settings.fitted, "box": settings.box}
         theta = cache.cached("rate-pseudo-truth", identity, lambda: {"theta": self._pseudo(settings)})["theta"]
         return theta, np.asarray(self.model.predict(theta[0], x))
@@ -92,10 +132,19 @@ class Fitted:
     def _pseudo(self, settings: Settings) -> np.ndarray:
         x = self.points(13, "coarse")
         y = self.truth(x)
-        coarse = fit.least_squares(self.model, x, y, atoms=settings.fitted, search="global", box=settings.box)
-        options: dict[str, Any] = {"box": settings.box, "polish_log2": POINTS_LOG2, "points": self.points}
-        found = population.pseudo_truths(self.model, self.truth, coarse.theta, **options)  # type: ignore[arg-type]
-        return found.theta
+        box: dict[str, Any] = {"box": settings.box}
+        if (atoms := self.own) is not None:  # do they make it with some of them split, or with others added?
+            count, more = len(atoms), settings.fitted - len(atoms)
+            split = atoms[[[*range(count), *((k + np.arange(more)) % count)] for k in range(count)]]
+            rng = streams.generator(0, streams.key(use="added atoms"), 0, "starts")
+            added = [np.concatenate([atoms, rng.standard_normal((more, self.model.atom_size))]) for _ in range(8)]
+            for starts in (split, added):
+                near = fit.least_squares(self.model, x, y, np.clip(starts, -settings.box, settings.box), **box)
+                if near.loss[0] <= NOTHING * np.var(y):
+                    return atoms[None]
+        coarse = fit.least_squares(self.model, x, y, atoms=settings.fitted, search="global", **box)
+        options = box | {"polish_log2": POINTS_LOG2, "points": self.points}
+        return population.pseudo_truths(self.model, self.truth, coarse.theta, **options).theta  # type: ignore[arg-type]
 
 
 def carried(settings: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -104,9 +153,9 @@ def carried(settings: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def prerequisites(cell: Cell) -> list[dict[str, Any]]:
-    """Return the pseudo-truth that cells of an arm share, if the model does not contain the truth."""
+    """Return the pseudo-truth that cells of an arm share, if the model may not contain the truth."""
     task = callables.get(cell.settings["code"]).get("model")
-    mine = isinstance(task, Fitted) and not (isinstance(task.truth, Mixture) and task.truth.model is task.model)
+    mine = isinstance(task, Fitted) and task.searches(cell.settings["fitted"])
     return [{**cell.settings, "n": 1}] if mine else []
 
 
@@ -117,10 +166,11 @@ def prepare(prerequisite: dict[str, Any], *, device: str) -> None:
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
-    """Return the losses of each replicate, with its status and message."""
+    """Return losses of each replicate, with its status and message; of a model also the atoms, fitted and true."""
     settings = Settings(**cell.settings)
     ((name, task),) = callables.get(settings.code).items()
-    one = _fitted(task, settings) if isinstance(task, Fitted) else _called(name, task, settings)
+    made = _fitted(task, settings) if isinstance(task, Fitted) else None
+    one, of_cell = made or (_called(name, task, settings), xr.Dataset())
     rows = []
     for replicate in replicates:
         with warned.each():
@@ -134,7 +184,10 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         if row.keys() != rows[0].keys():
             both = f"{listed(rows[0])} in replicate {replicates[0]} and {listed(row)} in {replicate}"
             raise ValueError(f"{name} returned {both}; allowed are the same names each time")
-    return assemble(replicates, rows)
+    losses = rows[0].keys() - (KEPT if made else {"status", "message"})
+    attrs = {key: {"long_name": key} | LOSS for key in losses} | dict.fromkeys(OWN if made else (), LOSS)
+    ds = assemble(replicates, rows, dims={"theta": ("atom", "coordinate")}, attrs=attrs)
+    return ds.assign(of_cell.data_vars).assign_coords(of_cell.coords).assign_attrs(of_cell.attrs)
 
 
 Stream = Callable[[str], np.random.Generator]
@@ -172,27 +225,30 @@ def _number(value: Any) -> bool:
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iuf"
 
 
-def _fitted(task: Fitted, settings: Settings) -> Callable[[Stream], dict[str, Any]]:
+def _fitted(task: Fitted, settings: Settings) -> tuple[Callable[[Stream], dict[str, Any]], xr.Dataset]:
+    """Return what fits one data set, and what all data sets of a cell have in common."""
     model, points = task.model, task.points(POINTS_LOG2, "polish")
     atoms, best = task.measures(settings)
     values = task.truth(points)
     least = np.mean((best - values) ** 2)
-    contained = isinstance(task.truth, Mixture) and task.truth.model is model and len(atoms[0]) <= settings.fitted
     distance: Callable[..., Any] = general.voronoi if isinstance(model, FunctionModel) else voronoi.L1
 
     def one(stream: Stream) -> dict[str, Any]:
         laws: dict[str, Any] = {"law_of_x": task.x, "law_of_noise": task.law_of_noise}
         x, y = truths.sample(model, task.truth, settings.n, settings.noise**2, stream("data"), **laws)
         how: dict[str, Any] = {"search": settings.search, "rng": stream("fit"), "box": settings.box}
-        found = fit.least_squares(model, x, y, atoms=settings.fitted, **how)
+        found = fit.least_squares(model, x, y, settings.starts, atoms=settings.fitted, **how)
         theta, status, message = found.theta[0], int(found.status[0]), found.message()[0]
-        at_truth = 0.5 * np.mean((y - task.truth(x)) ** 2) * (1 + 1e-9) + NOTHING * np.var(y)
-        if contained and found.loss[0] > at_truth:
+        at_truth = 0.5 * np.mean((y - model.predict(atoms[0], x)) ** 2)
+        if found.loss[0] > at_truth * (1 + 1e-9) + NOTHING * np.var(y):
             status, message = int(Status.WORSE_THAN_TRUTH), f"{Status.WORSE_THAN_TRUTH.sentence} {message}"
         f = np.asarray(model.predict(theta, points))
         lowest = end_points.tolerance_of(float(found.loss[0]), settings.n, float(np.var(y)))
         minima = end_points.minima(np.asarray(found.start_losses[0]), lowest).count
         row = {
+            "theta": theta,
+            "train_loss": float(found.loss[0]),
+            "truth_loss": float(at_truth),
             "box_hits": int(found.box_hits[0]),
             "search_ends": int(minima.sum()),  # starts that were fitted to their ends
             "search_found": int(minima[0]),  # those of them that ended at the best minimum
@@ -207,7 +263,22 @@ def _fitted(task: Fitted, settings: Settings) -> Callable[[Stream], dict[str, An
             row[name] = float(value)
         return {**row, "status": status, "message": message}
 
-    return one
+    floor = 0.0 if least <= NOTHING * np.var(values) else math.sqrt(least)
+    name = getattr(task.truth, "__name__", "a function")
+    truth = f"truth {name}" if not isinstance(task.truth, Mixture) else f"truth of {len(task.truth.atoms)} atoms"
+    told = np.array2string(atoms[0], precision=6, separator=", ", threshold=1000).replace("\n", "")
+    target = f"{model!r}; {truth}; {counted(settings.fitted, 'fitted atom')} compared with {told}"
+    starts = f"{settings.starts} random starts" + ", then a global search" * (settings.search == "global")
+    ds = xr.Dataset(
+        {
+            "truth": (("measure", "true_atom", "coordinate"), atoms),
+            "floor": ((), floor),
+            "flat_directions": ((), unidentified(model, atoms[0], points[:1024])),
+        },
+        coords={"coordinate": np.array(coordinates.names(model), dtype=object)},
+        attrs={"target": target, "start_policy": starts},
+    )
+    return one, ds
 
 
 def refuse(task: Fitted, fitted: int, box: float) -> None:
@@ -217,8 +288,8 @@ def refuse(task: Fitted, fitted: int, box: float) -> None:
         raise InputError(f"x returned shape {np.shape(x)}; allowed is (n, d) = (5, {task.model.d})")
     if np.shape(f := task.truth(x)) != (5,):
         raise InputError(f"the truth returned shape {np.shape(f)} at points {x.shape}; allowed is (n,)")
-    if isinstance(task.truth, Mixture) and task.truth.model is task.model:
-        most, atoms = np.abs(task.truth.atoms).max(), len(task.truth.atoms)
+    if task.own is not None:
+        most, atoms = np.abs(task.own).max(), len(task.own)
         if not most <= box:
             raise InputError(f"atoms of the truth have coordinates up to {most:.3g}, outside the box of {box:g}")
         if fitted < atoms:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
 
@@ -24,8 +25,23 @@ class Status(IntEnum):
 
     @property
     def has_value(self) -> bool:
-        """Whether the replicate still produced numbers (they are kept, and counted as not converged)."""
+        """Whether the replicate still produced numbers: one without has failed, others may be *not converged*."""
         return self in (Status.CONVERGED, Status.LIMIT, Status.STALLED, Status.WORSE_THAN_TRUTH)
+
+
+LOST = ("failed", "not_converged")
+
+
+def lost(statuses: Iterable[int]) -> dict[str, int]:
+    """Count the replicates that failed, which have no numbers, and those that have some and did not converge."""
+    other = [status for status in map(Status, statuses) if status is not Status.CONVERGED]
+    failed = sum(not status.has_value for status in other)
+    return dict(zip(LOST, (failed, len(other) - failed), strict=True))
+
+
+def told(counts: Mapping[str, int]) -> str:
+    """Say it: ``1 failed, 2 not converged``."""
+    return ", ".join(f"{counts[how]:,} {how.replace('_', ' ')}" for how in LOST)
 
 
 _SENTENCES = {
@@ -33,7 +49,7 @@ _SENTENCES = {
     Status.LIMIT: "The iteration limit was reached before the stopping criterion was met.",
     Status.STALLED: "No step lowered the objective although the stopping criterion was not met.",
     Status.NOT_FINITE: "The objective or its derivatives were not finite.",
-    Status.WORSE_THAN_TRUTH: "The objective at the result is worse than at the truth, so the optimiser failed.",
+    Status.WORSE_THAN_TRUTH: "The loss is above that at the truth, so the search did not reach the global minimum.",
     Status.RAISED: "The computation raised an exception.",
     Status.WORKER_DIED: "The worker process died twice while computing this replicate.",
     Status.TIMED_OUT: "The replicate took longer than it was given (--timeout).",

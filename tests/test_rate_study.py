@@ -363,6 +363,7 @@ NAMED = {"subject": ms.Model("sigmoid", d=1), "truth": TRUTH, "fitted": 2}
         ({**NAMED, "theory": {"vor": -0.5}}, "theory has 'vor', no loss"),
         ({**NAMED, "search": "globl"}, "search is 'globl'; allowed are"),
         ({**NAMED, "noise": -1}, "noise is -1"),
+        ({**NAMED, "starts": 0}, "starts is 0; allowed are whole numbers from 1"),
         ({"subject": ms.Model("sigmoid", d=1), "truth": np.sin, "fitted": 2}, r"returned shape \(5, 1\).* is \(n,\)"),
     ],
 )
@@ -391,6 +392,97 @@ def test_the_page_prints_what_its_code_prints(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.split() == shown.split()
     exec(second, names)
     assert "gate" in repr(names["study"])
+
+
+def cosine(bias):
+    """Return a gate of directions in the plane, with a bias or without one, and the form of its atoms."""
+
+    def gate(x, p):
+        score = 4 * x @ p[:, :2].T / np.linalg.norm(x, axis=1, keepdims=True) / np.linalg.norm(p[:, :2], axis=1)
+        weight = np.exp(score + (p[:, 2] if bias else 0.0))
+        return weight / weight.sum(axis=1, keepdims=True)
+
+    def unit(atoms):
+        return np.hstack([atoms[:, :2] / np.linalg.norm(atoms[:, :2], axis=1, keepdims=True), atoms[:, 2:]])
+
+    return ms.Model(gate, "linear", d=2, gate_size=3 if bias else 2, invariances=[unit])
+
+
+COSINE = np.array([[1.0, 0, 0, 2, 0, 0], [0, 1, 0.5, -1, 1, 0.5]])
+
+
+def test_atoms_of_every_fit_are_kept_and_give_any_loss_afterwards(tmp_path):
+    from moestat.losses.general import voronoi
+
+    model = cosine(bias=True)
+    study = ms.rate_study(
+        model, COSINE, fitted=3, n=[200, 400], replicates=2, seed=1, search="local", starts=3, noise=0.1, name="kept"
+    )
+    ds = study.run(jobs=1, out=tmp_path, **QUIET)
+    assert ds["theta"].dims == ("arm", "n", "replicate", "atom", "coordinate")
+    assert [*ds["coordinate"].values] == ["gate1", "gate2", "gate3", "expert1", "expert2", "expert3"]
+    assert np.array_equal(ds["truth"].values, np.broadcast_to(COSINE, (1, 2, 1, 2, 6)))
+    over = {"input_core_dims": [["atom", "coordinate"], ["true_atom", "coordinate"]], "vectorize": True}
+    ds["mine"] = xr.apply_ufunc(lambda *pair: voronoi(*pair, model), ds.theta, ds.truth.isel(measure=0), **over)
+    assert ds["mine"].dims == ds["rmse"].dims and np.allclose(ds["mine"], ds["voronoi"], rtol=1e-12)
+    assert (ds["floor"] == 0).all(), "an atom is split where the gate has a bias"
+    assert (ds["search_ends"] == 3).all() and (ds["flat_directions"] == 0).all()
+    assert [*ms.rates.table(ds).fits] == ["excess", "rmse", "voronoi"]
+    assert all(variable.attrs["long_name"] for name, variable in ds.variables.items() if name != "true_atom")
+    assert (
+        "gate=gate (3 parameters" in ds["target"].values[0, 0] and "3 random starts" in ds["start_policy"].values[0, 0]
+    )
+
+
+def test_a_model_that_does_not_hold_the_truth_is_compared_with_its_nearest_function(tmp_path):
+    def gate(x, p):  # without a bias no atom can be split
+        weight = np.exp(x @ p.T)
+        return weight / weight.sum(axis=1, keepdims=True)
+
+    model, truth = ms.Model(gate, "linear", d=1, gate_size=1), np.array([[4.0, 3.0, 0.0], [-4.0, -3.0, 1.0]])
+    how = {"n": [400], "replicates": 2, "seed": 1, "search": "local", "name": "floor"}
+    ds = ms.rate_study(model, truth, fitted=3, **how).run(jobs=1, out=tmp_path, **QUIET).squeeze("arm")
+    assert ds["truth"].shape[1:] == (1, 3, 3) and 0.001 < ds["floor"].item() < 0.3
+    assert "the model does not hold the truth: the function" in str(ms.rates.table(ds, loss="rmse"))
+    x = np.linspace(-1, 1, 2001)[:, None]
+    errors = [np.mean((model.predict(theta, x) - model.predict(truth, x)) ** 2) for theta in ds["theta"].values[0]]
+    assert np.allclose(ds["excess"].values[0] + ds["floor"].item() ** 2, errors, rtol=1e-2)
+
+
+def test_atoms_that_other_atoms_can_stand_for_are_counted():
+    from moestat.fit.general import unidentified
+
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (500, 2))
+    # the difference of two unit vectors of the plane leaves no freedom, and one direction alone does nothing
+    assert [unidentified(cosine(bias=True), rng.standard_normal((count, 6)), x) for count in (1, 2, 3)] == [1, 0, 0]
+    assert unidentified(ms.Model("softmax", d=2), rng.standard_normal((3, 6)), x) == 0
+
+
+def test_what_changed_of_a_model_is_told_by_the_part(tmp_path):
+    def study(scale, **losses):
+        model = ms.Model(lambda x, p: 1 / (1 + np.exp(-scale * x @ p.T)), "linear", d=1, gate_size=1)
+        how = {"fitted": 1, "n": [30], "replicates": 1, "seed": 1, "search": "local", "name": "parts"}
+        return ms.rate_study(model, [[1.0, 1.0, 0.0]], losses=losses, **how)
+
+    study(1.0).run(jobs=1, out=tmp_path, **QUIET)
+    with pytest.raises(StaleError, match="setting code: scale in gate '") as told:
+        study(2.0).run(jobs=1, out=tmp_path, **QUIET)
+    assert "truth" not in str(told.value)
+    with pytest.raises(StaleError, match="other arms than .* now asks for \\(code: loss own\\)"):
+        study(1.0, own=lambda theta, truth, model: 1.0).load(out=tmp_path)
+    with pytest.raises(StaleError, match="setting code: loss own 'not there'"):
+        study(1.0, own=lambda theta, truth, model: 1.0).run(jobs=1, out=tmp_path, **QUIET)
+
+
+def test_the_name_of_a_study_in_a_file_is_that_of_its_results(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = "ms.rate_study(lambda n, rng: 1 / n, n=[10, 20], replicates=2, seed=1, name='mine')"
+    text = f"import moestat as ms\nstudy = {made}\n"
+    Path("file.py").write_text(text)
+    assert cli.main(["file.py", "--quiet", "--no-report"]) == 0 and cli.main(["status", "file.py"]) == 0
+    assert Path("outputs/mine/quick/results.nc").is_file() and not Path("outputs/file").exists()
+    assert ms.load("file.py").attrs["study"] == "mine"
 
 
 def test_a_truth_may_be_of_another_model(tmp_path):

@@ -2,8 +2,9 @@
 A cosine gate
 =============
 
-The gate compares the direction of x with a direction of each atom, whose length changes nothing. Two atoms have two
-pairs of directions, (a, b) and (-b, -a), with the same difference and so the same weights; ``standard`` takes one.
+The gate compares the direction of x with a direction of each atom, whose length changes nothing. In the plane two atoms
+have two pairs of directions, (a, b) and (-b, -a), with the same difference and so the same weights; ``standard`` takes
+one. In three dimensions whole circles of pairs do (``flat_directions`` is 1), and losses of atoms have no rate.
 """
 
 import numpy as np

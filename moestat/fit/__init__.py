@@ -22,7 +22,7 @@ def least_squares(
     model: Model | FunctionModel,
     x: Array,
     y: Array,
-    starts: Array | None = None,
+    starts: Array | int | None = None,
     *,
     atoms: int | None = None,
     search: Literal["local", "global"] = "local",
@@ -35,9 +35,9 @@ def least_squares(
     ----------
     x, y : arrays (B, n, d) and (B, n), or (n, d) and (n,) for one data set
         Lists and numbers of any real type, without axes of length 0.
-    starts : array (N, P), (S, N, P) or (B, S, N, P), optional
-        Where fits start: one start, the same S for all data sets, or S of each. Without them ``atoms`` = N are drawn
-        at random, in the scale of the data.
+    starts : array (N, P), (S, N, P) or (B, S, N, P), or int, default 8
+        Where fits start: one start, the same S for all data sets, or S of each; or how many starts of ``atoms`` = N
+        atoms are drawn at random, in the scale of the data.
     search : {"local", "global"}, default "local"
         "local" fits every start to the end and keeps the best. "global" has many more starts compete, and replaces
         atoms of the best (:mod:`moestat.fit.global_search`, :mod:`moestat.fit.general_search`): slower, and the

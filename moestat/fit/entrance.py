@@ -16,14 +16,14 @@ from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
 from moestat.sentences import show
 
-STARTS = 8  #: So many random ones where none are given.
+STARTS = 8  #: So many random ones where nothing else is asked for.
 
 
 def least_squares(
     model: Model | FunctionModel,
     x: Array,
     y: Array,
-    starts: Array | None,
+    starts: Array | int | None,
     atoms: int | None,
     search: str,
     rng: RNGLike,
@@ -33,6 +33,13 @@ def least_squares(
     if not isinstance(model, Model | FunctionModel):
         raise InputError(f"model is {show(model)}; allowed is what moestat.Model returns")
     check_search(search)
+    count = STARTS
+    if isinstance(starts, int | np.integer):
+        if isinstance(starts, bool) or starts < 1:
+            raise InputError(
+                f"starts is {show(starts)}; allowed are arrays of them and, with atoms, whole numbers from 1"
+            )
+        count, starts = int(starts), None
     x, y = _batched(x, "x", 3), _batched(y, "y", 2)
     given = None if starts is None else _batched(starts, "starts", 4)
     wanted = {
@@ -59,7 +66,8 @@ def least_squares(
     box = float(settings.get("box", 5.0))
     if given is None:
         drawn = [
-            _drawn(model, x[b, ...], y[b, ...], int(atoms or 1), box, _stream(seed)) for b, seed in enumerate(seeds)
+            _drawn(model, x[b, ...], y[b, ...], int(atoms or 1), count, box, _stream(seed))
+            for b, seed in enumerate(seeds)
         ]
         given = np.stack(drawn)
     elif given.shape[0] == 1:
@@ -99,11 +107,11 @@ def _stream(seed: int) -> search_starts.Stream:
 
 
 def _drawn(
-    model: Model | FunctionModel, x: Array, y: Array, atoms: int, box: float, stream: search_starts.Stream
+    model: Model | FunctionModel, x: Array, y: Array, atoms: int, count: int, box: float, stream: search_starts.Stream
 ) -> np.ndarray:
     if isinstance(model, Model):
-        return search_starts.random(model, atoms, STARTS, stream, box=box)
-    starts = general_search.random_starts(model, to_numpy(x), to_numpy(y), atoms, STARTS, stream("local starts"))
+        return search_starts.random(model, atoms, count, stream, box=box)
+    starts = general_search.random_starts(model, to_numpy(x), to_numpy(y), atoms, count, stream("local starts"))
     if np.median(np.abs(starts).max(axis=(1, 2))) > 4.0 * box:
         raise InputError(
             f"starts in the scale of the data have coordinates up to {np.abs(starts).max():.3g}, outside the box of "

@@ -20,6 +20,7 @@ from moestat.fit.newton import Fit
 from moestat.fit.second_order import Ends, Gram, free_coordinates, hits
 from moestat.fit.trust_region import trust_region
 from moestat.models.general import FunctionModel
+from moestat.models.regression import Model
 from moestat.status import Status
 
 RIDGE = 1e-10  #: Added to the diagonal of J'J, relative to the largest entry: far above rounding, far below curvature.
@@ -124,6 +125,21 @@ def hessian(
     return gram, problem.hessian(point, member)[0].gram[0] if exact else gram, gradient
 
 
+def unidentified(model: FunctionModel | Model, atoms: np.ndarray, x: np.ndarray) -> int:
+    """Return in how many directions of atoms (N, P) f does not change at points x, and their standard form does.
+
+    More than 0 means that, to first order, other atoms make the same function, and no invariance of the model says so.
+    """
+    columns = model.tangents(atoms, x)[1].T
+    length = np.sqrt(np.sum(columns**2, axis=0))
+    length = np.where(length > 0, length, 1.0)
+    _, values, rows = np.linalg.svd(columns / length, full_matrices=True)
+    still = rows[int(np.sum(values > DEPENDENT * values[0])) :] / length
+    still = 1e-4 * (still / np.linalg.norm(still, axis=1, keepdims=True)).reshape(-1, *atoms.shape)
+    moved = (model.align(atoms + still, atoms) - model.align(atoms - still, atoms)) / 2e-4
+    return int(np.linalg.matrix_rank(moved.reshape(len(still), -1), tol=1e-3)) if len(still) else 0
+
+
 def certify(problem: Problem, theta: np.ndarray, members: np.ndarray, box: float, goal: np.ndarray) -> dict[str, Any]:
     """Examine points (M, p) by the eigenvalues of the exact Hessian on the free coordinates.
 
@@ -139,7 +155,8 @@ def certify(problem: Problem, theta: np.ndarray, members: np.ndarray, box: float
     hessian = np.where(both, at.gram, 0.0)
     large = 1.0 + np.linalg.norm(hessian, axis=(1, 2))
     eye = np.eye(free.shape[1]) * large[:, None, None]
-    hessian += large[:, None, None] * problem.still(np.where(both, grams, eye)) + np.where(free[:, None], 0.0, eye)
+    still = problem.still(np.where(both, grams, eye))
+    hessian += large[:, None, None] * still + np.where(free[:, None], 0.0, eye)
     values, vectors = symmetric_eigen(hessian)
     inside = values < 0.5 * large[:, None]
     top = np.max(np.where(inside, np.abs(values), 0.0), axis=-1)
@@ -160,6 +177,7 @@ def certify(problem: Problem, theta: np.ndarray, members: np.ndarray, box: float
         "gradient": np.max(np.abs(g), axis=-1),
         "decrement": 0.5 * np.sum(along**2 / size, axis=-1),
         "min_eigenvalue": values[:, 0],
+        "flat": np.rint(np.trace(still, axis1=1, axis2=2)),
         "box_hits": hits(theta, -box, box),
         "escaped": best < at.loss - goal,
         "lower": lower,
@@ -197,7 +215,7 @@ def finish(
                 break
             goal = np.maximum(tolerance * loss[going], floor[going])
             found = certify(problem, theta[going], members[going], box, goal)
-            for name in ("gradient", "decrement", "min_eigenvalue", "box_hits", "escaped"):
+            for name in ("gradient", "decrement", "min_eigenvalue", "flat", "box_hits", "escaped"):
                 record.setdefault(name, np.full(len(theta), np.nan))[going] = found[name]
             done = (found["decrement"] <= goal) & ~found["escaped"]
             status[going[done]] = Status.CONVERGED

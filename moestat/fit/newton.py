@@ -52,15 +52,18 @@ class Fit:
     #: (B,) int, Cholesky factorisations for the steps: more damping, and a way to the box, take more than one. Empty if
     #: they were not counted.
     factorisations: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    #: (B,), of a mixture of functions: the directions that leave f as it is and were left out of the eigenvalues.
+    flat: Array = field(default_factory=lambda: np.zeros(0))
 
     def message(self) -> list[str]:
         """Say for every member how its fit ended, in one sentence."""
         names = ("status", "loss", "gradient", "decrement", "min_eigenvalue", "box_hits")
         rows = zip(*(to_numpy(getattr(self, name)) for name in names), strict=True)
+        flat = [f" ({count:.0f} flat directions left out)" for count in to_numpy(self.flat)] or [""] * len(self.status)
         return [
             f"{Status(int(status)).sentence} Loss {loss:.6g}, projected gradient {gradient:.1e}, Newton decrement "
-            f"{decrement:.1e}, smallest free eigenvalue {smallest:.1e}, {hits} coordinates on the box."
-            for status, loss, gradient, decrement, smallest, hits in rows
+            f"{decrement:.1e}, smallest free eigenvalue {smallest:.1e}{left}, {hits} coordinates on the box."
+            for (status, loss, gradient, decrement, smallest, hits), left in zip(rows, flat, strict=True)
         ]
 
 

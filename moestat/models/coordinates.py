@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 
-def names(model: Model | SoftmaxGaussian) -> list[str]:
+def names(model: Model | SoftmaxGaussian | FunctionModel) -> list[str]:
     """Return the names of an atom's coordinates: c, b1, ..., then A11, ... (the upper triangle), and the expert's.
+
+    Those of a model made of functions are numbered in each of its blocks, as ``gate1``.
 
     The entries of A off the diagonal are stored times sqrt(2), see :mod:`moestat.models.gates`.
 
@@ -16,6 +19,12 @@ def names(model: Model | SoftmaxGaussian) -> list[str]:
     >>> names(SoftmaxGaussian(1))
     ['c', 'b1', 'a1', 'beta', 'v']
     """
+    if isinstance(model, FunctionModel):
+        found = [f"p{k}" for k in range(1, model.atom_size + 1)]
+        for block, places in model.blocks.items():
+            for number, k in enumerate(places.tolist(), 1):
+                found[k] = f"{block}{number}" if len(places) > 1 else block
+        return found
     axes = range(1, model.d + 1)
     expert = [*(f"a{i}" for i in axes), "beta"]
     if isinstance(model, SoftmaxGaussian):

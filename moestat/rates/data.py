@@ -27,6 +27,8 @@ TAKES = (
     "arrays by arm, or the path of a CSV file"
 )
 ALIKE = ("rep", "run", "seed")  #: Columns that are taken as the replicate, unasked, where they look like it.
+LOSS = {"role": "loss"}
+"""Attributes of a variable that is a loss, in results in which others are none."""
 SQUARE = 'xarray.DataArray(a, dims=("n", "replicate"), coords={"n": sizes})'
 
 
@@ -75,6 +77,8 @@ def series(
 
 def _read(path: Path, column: str | None) -> pd.DataFrame:
     """Read a CSV file; its first row has names where one of them is no number."""
+    if path.suffix in (".nc", ".xz"):
+        raise InputError(f"{path} holds results of a study: give moestat.load({str(path)!r})")
     try:
         content = bounded.read(path)
         top = pd.read_csv(BytesIO(content), header=None, nrows=1, dtype=str, skipinitialspace=True)
@@ -112,6 +116,8 @@ def _of_labelled(
                 near = nearest(name, arrays) or ";"
                 raise InputError(f"the data have no variable {name!r}{near} {listed(arrays, 12)}")
         arrays = {name: arrays[name] for name in wanted}
+    elif told := {name: array for name, array in arrays.items() if array.attrs.get("role") == LOSS["role"]}:
+        arrays = told
     fit = {name: array for name, array in arrays.items() if over in array.dims and array.dtype.kind == "f"}
     if not fit:
         dims = {str(dim) for array in arrays.values() for dim in array.dims}
@@ -129,8 +135,8 @@ def _of_labelled(
         for labels, losses in zip(names, flat, strict=True):
             if np.isfinite(losses).any():
                 kept = np.isfinite(losses).any(axis=1)
-                told = [variable] * (len(fit) > 1 or not rest) + [str(label) for label in labels]
-                found[", ".join(told)] = Series(losses[kept], sizes[kept])
+                words = [variable] * (len(fit) > 1 or not rest) + [str(label) for label in labels]
+                found[", ".join(words)] = Series(losses[kept], sizes[kept])
     return found
 
 
@@ -216,11 +222,12 @@ def _refuse(name: str, one: Series, axis: str) -> None:
         raise InputError(f"{len(bad)} losses{of} have no logarithm ({kinds}), the first at {first}")
 
 
-def arm_of(name: str | None, names: Sequence[str]) -> str:
+def arm_of(name: str | None, names: Sequence[str], where: str = "") -> str:
     """Return the arm that is meant, which may be left out where there is one; InputError that names the nearest."""
     if name is None and len(names) == 1:
         return names[0]
     if name not in names:
-        told = f"there is no arm {name!r}{nearest(str(name), names) or ';'}" if name is not None else "name an arm:"
+        there = f"{where} has {name!r}, and the table no such row" if where else f"there is no arm {name!r}"
+        told = f"{there}{nearest(str(name), names) or ';'}" if name is not None else "name an arm:"
         raise InputError(f"{told} {listed(names, 12)}")
     return str(name)

@@ -12,13 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy
 
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64
+from moestat.rates.data import arm_of, series
 from moestat.rates.estimate import Estimate, wider
 from moestat.rates.loglog import RateFit, fit, fit_array
 from moestat.rounding import estimate as rounded
@@ -96,15 +99,28 @@ def compare_laws(
     window: tuple[float, float] | None = None,
     level: float = 0.95,
     replicate: Hashable = "replicate",
+    loss: str | None = None,
 ) -> LawComparison:
-    """Compare laws on losses at sizes that are all above 1; arguments are those of :func:`moestat.rates.fit`."""
-    if isinstance(over, str):
+    """Compare laws on losses at sizes that are all above 1; arguments are those of :func:`moestat.rates.fit`.
+
+    A CSV file or a DataFrame is read as by :func:`moestat.rates.table`, ``loss`` names its column.
+    """
+    if isinstance(values, str | Path | pd.DataFrame):
+        found, *_ = series(values, over, loss=loss, replicate=replicate)
+        one = found[arm_of(loss if loss in found else None, [*found])]
+        line = fit_array(one.losses, one.sizes, window, level)
+    elif isinstance(over, str):
         line = fit(values, over=over, window=window, level=level, replicate=replicate)
     else:
         line = fit_array(to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over")), window, level)
+    return compared(line)
+
+
+def compared(line: RateFit) -> LawComparison:
+    """Compare laws on the losses of a line."""
     if np.any(line.sizes <= 1):
         raise ValueError("a log law needs sizes above 1")
-    return LawComparison(laws(line), line.reasons, level)
+    return LawComparison(laws(line), line.reasons, line.level)
 
 
 def laws(line: RateFit) -> tuple[Law, ...]:

@@ -127,7 +127,7 @@ class RateFit:
 
     def __str__(self) -> str:
         span = f" from {self.sizes[0]:g} to {self.sizes[-1]:g}" if self.sizes.size else ""
-        upper = "" if self.bend else f"upper half {self.last_half.value:.3f}, "
+        upper = "" if self.bend else f"upper half {self.last_half}, "
         one = self.complete == 1
         counted = f"1 replicate, {self.kind}" if one else f"{self.complete} replicates"
         return (

@@ -203,7 +203,7 @@ def table(
     found, axis, taken = series(data, over, loss=loss, replicate=replicate)
     fits = {arm: fit_array(one.losses, one.sizes, window, level) for arm, one in found.items()}
     stated = dict(theory) if isinstance(theory, Mapping) else {} if theory is None else dict.fromkeys(fits, theory)
-    slopes = {arm_of(str(arm), [*fits]): _slope(slope) for arm, slope in stated.items()}
+    slopes = {arm_of(str(arm), [*fits], "theory"): _slope(slope) for arm, slope in stated.items()}
     return Table(
         fits,
         slopes,
@@ -224,12 +224,11 @@ ENDED = {
     Status.LIMIT: "ran out of steps",
     Status.STALLED: "stalled",
     Status.NOT_FINITE: "not finite",
-    Status.WORSE_THAN_TRUTH: "worse than at the truth",
     Status.RAISED: "raised an exception",
     Status.WORKER_DIED: "lost with their process",
     Status.TIMED_OUT: "timed out",
 }
-"""How runs ended that did not converge."""
+"""How runs ended that failed or did not converge; those above the loss at the truth are told apart."""
 
 
 def _ends(data: Any) -> str:
@@ -238,10 +237,21 @@ def _ends(data: Any) -> str:
     if codes is None or codes.dtype.kind != "i":
         return ""
     counts = {Status(code): int(np.sum(codes == code)) for code in np.unique(codes) if code in [*Status]}
-    other = {status: count for status, count in counts.items() if status is not Status.CONVERGED}
-    told = ", ".join(f"{count} {ENDED[status]}" for status, count in other.items())
     runs, done = sum(counts.values()), codes.values >= 0
-    said = [f"{sum(other.values())} of {runs} runs did not converge ({told})"] if other else []
+    said = []
+    for what, kept in (("failed", False), ("did not converge", True)):
+        other = {status: count for status, count in counts.items() if status in ENDED and status.has_value is kept}
+        told = ", ".join(f"{count} {ENDED[status]}" for status, count in other.items())
+        said += [f"{sum(other.values())} of {runs} runs {what} ({told})"] if other else []
+    if worse := counts.get(Status.WORSE_THAN_TRUTH):
+        said.append(f"{worse} of {runs} ended above the loss at the truth, so not at the global minimum")
+    if "floor" in data and float(floor := data["floor"].max()) > 0:
+        said.append(f"the model does not hold the truth: the function that fits are compared with is {floor:.3g} away")
+    if "flat_directions" in data and (flat := int(data["flat_directions"].max())):
+        which = f"{flat} direction{'s' * (flat > 1)} of its atoms"
+        said.append(
+            f"the truth is not identified: to first order {which} leave{'s' * (flat == 1)} the function as it is"
+        )
     if "search_found" in data and (alone := int(np.sum((data["search_found"].values == 1) & done))):
         said.append(f"in {alone} of {runs} a single start came to the lowest minimum, so that a lower one may be left")
     if "box_hits" in data and (held := int(np.sum((data["box_hits"].values > 0) & done))):

@@ -71,7 +71,7 @@ def rates(frame: pd.DataFrame) -> Table:
         of_block = {name: row[name] for name in ("block", "atoms", "role")} if blocks else {}
         rows.append({"arm": row["called"] + mark} | of_block | _rate(row))
     notes = [*(f"{mark} not trusted: {why}" for why, mark in marks.items()), *([BENT] if bent else []), *searches]
-    title = "Parameter rates: slopes of the log error" if blocks else "Rates: slopes of the log loss"
+    title = "Parameter rates: slopes of the log error" if blocks else "Rates: slopes of the log loss, t-intervals"
     groups = [_series(row, axes) for row in records]
     return table([*rows[0]], [[*row.values()] for row in rows], title=title, groups=groups, notes=notes)
 

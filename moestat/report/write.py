@@ -307,6 +307,8 @@ def _statements(ds: xr.Dataset, name: str) -> dict[str, list[str]]:
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_text(part)}" for key, part in value.items())
     if isinstance(value, float) and math.isfinite(value):
         return number(value, 8)
     return str(value).lower() if isinstance(value, bool) else str(value) or '""'

@@ -40,13 +40,12 @@ def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) 
     counted from 1. The dataset is as it was collected, ``module_name`` the import path of its experiment.
     """
     package, experiment = _place(module_name)
-    dataset = described(dataset, module_name)
     if "atom" in dataset.dims and "atom" not in dataset.coords:
         dataset = dataset.assign_coords(atom=np.arange(1, dataset.sizes["atom"] + 1))
     if package.startswith("studies.") and importable(f"{package}.labels"):
         own = importlib.import_module(f"{package}.labels").own
         dataset = _named(dataset, [own(experiment, cell.cell.settings) for cell in cells])
-    return dataset
+    return described(dataset, module_name)
 
 
 def described(dataset: xr.Dataset, module_name: str = "") -> xr.Dataset:
@@ -88,7 +87,8 @@ def texts_of(module_name: str) -> Mapping[str, Sequence[str]]:
     """Return name or pattern -> long name and units of the variables that the tables know of an experiment."""
     package, experiment = _place(module_name)
     tables = _tables(package)
-    merged = _tables(OURS)["common"] | tables.get("common", {}) | tables.get(experiment, {})
+    ours = _tables(OURS)
+    merged = ours["common"] | tables.get("common", {}) | (ours if package == "moestat" else tables).get(experiment, {})
     return {name: [text] if isinstance(text, str) else text for name, text in merged.items()}
 
 

@@ -17,7 +17,7 @@ from moestat.runner import experiments, records, results
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.sentences import nearest
-from moestat.status import Status
+from moestat.status import Status, lost
 from moestat.study import load
 from moestat.study.load import StudyFile
 from moestat.study.presets import named, runs_arms
@@ -107,7 +107,7 @@ def tally(ds: xr.Dataset) -> dict[str, int]:
     """Count the rows of such a study as the replicates of others are counted: all are there, none failed."""
     count = ds.sizes["arm"]
     none = dict.fromkeys([status.name.lower() for status in Status], 0)
-    return {"replicates": count, "done": count, "missing": 0, "failed": 0} | none | {"converged": count}
+    return {"replicates": count, "done": count, "missing": 0, **lost([])} | none | {"converged": count}
 
 
 def _file(needed: Request) -> Path:

@@ -16,7 +16,7 @@ from moestat.runner import plan as plans
 from moestat.runner.plan import PlannedCell
 from moestat.runner.request import Request, no_word
 from moestat.sentences import show
-from moestat.status import Status
+from moestat.status import Status, lost
 from moestat.study import load
 
 
@@ -25,7 +25,7 @@ def recorded(request: Request, root: Path | None = None) -> Request:
 
     Raises InputError if it asks for a setting that could name code or a file, which nobody but the user may.
     """
-    root = request.folder(load.find(request.study).stem) if root is None else root
+    root = request.folder(load.name_of(request.study)) if root is None else root
     kept = manifest_file.cached(root).get("request", {})
     changes: dict[str, Any] = {}
     for key, least in (("replicates", 1), ("seed", 0), ("block", 1)):
@@ -51,19 +51,20 @@ def look(request: Request) -> store.Scan:
 
 
 def overview(scan: store.Scan, *, by_arm: bool = False) -> list[dict[str, Any]]:
-    """Return a row for each cell, or arm: the number of replicates done, missing, failed (and how), stale."""
+    """Return a row for each cell, or arm: the number of replicates done, missing, not well ended (and how), stale."""
     plan, groups = scan.plan, dict[str, list[PlannedCell]]()
     for planned in plan.cells:
         groups.setdefault(planned.cell.arm if by_arm else planned.slot, []).append(planned)
     rows = []
     for cells in groups.values():
         done = sum(len(scan.done(one.digest)) for one in cells)
-        kinds = Counter(Status(status).name for one in cells for status in scan.failures(one.digest).values())
+        other = [status for one in cells for status in scan.failures(one.digest).values()]
         old = [{r for _, entry in scan.stale.get(one.digest, []) for r in entry.replicates} for one in cells]
         stale = sum(replicate < plan.replicates for replicates in old for replicate in replicates)
         place: Mapping[str, Any] = {"cells": len(cells)} if by_arm else cells[0].cell.coords
-        counts = {"done": done, "missing": len(cells) * plan.replicates - done, "failed": kinds.total()}
-        rows.append({"arm": cells[0].cell.arm, **place, **counts, "stale": stale, "how": _how(kinds)})
+        counts = {"done": done, "missing": len(cells) * plan.replicates - done, **lost(other)}
+        how = _how(Counter(Status(status).name for status in other))
+        rows.append({"arm": cells[0].cell.arm, **place, **counts, "stale": stale, "how": how})
     return rows
 
 

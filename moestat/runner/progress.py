@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
+
+from moestat import status
 
 FIRST_LINE, LINE_EVERY = 5.0, 60.0
 """Seconds after which a log gets its first line, and those between lines later on."""
@@ -22,7 +25,7 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Reports on a run; a context manager. ``total``, ``done`` and ``failed`` count replicates.
+    """Reports on a run; a context manager. ``total`` and ``done`` count replicates, ``lost`` those that ended badly.
 
     The time that is left is to the time since :meth:`start` as the ``work`` that is left is to that which is done.
     """
@@ -34,13 +37,14 @@ class Progress:
         total: int,
         done: int = 0,
         work: float = 1.0,
-        failed: int = 0,
+        lost: Mapping[str, int] | None = None,
         quiet: bool = False,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.title, self.quiet, self.clock = title, quiet, clock
-        self.total, self.done, self.failed, self.before = total, done, failed, done
+        self.total, self.done, self.before = total, done, done
+        self.lost = Counter(lost or status.lost([]))
         self.stream = sys.stderr if stream is None else stream
         self.work, self.worked, self.began = work, 0.0, clock()
         self.started = self.began
@@ -78,10 +82,10 @@ class Progress:
         """Say that what blocks share is done, and the first of them begins."""
         self.started = self.clock()
 
-    def add(self, replicates: int, failed: int, work: float) -> None:
+    def add(self, replicates: int, lost: Mapping[str, int], work: float) -> None:
         """Count a block that is done."""
         self.done += replicates
-        self.failed += failed
+        self.lost.update(lost)
         self.worked += work
         if self._live is not None:
             self._live.update(0, completed=self.done, text=self.counts())
@@ -92,7 +96,7 @@ class Progress:
     def counts(self) -> str:
         """Return what is done, in words, and how long the rest may take."""
         percent, left = 100 * self.done // max(1, self.total), self.total - self.done
-        text = f"{self.done:,} of {self.total:,} replicates ({percent} %), {self.failed:,} not converged"
+        text = f"{self.done:,} of {self.total:,} replicates ({percent} %), {status.told(self.lost)}"
         now = self.clock()
         rest = (now - self.started) * (self.work - self.worked) / self.worked if left and self.worked else None
         about = "" if rest is None else f", about {duration(rest)} left"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import lzma
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -96,7 +97,8 @@ def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
     problem = problem_of(results.provenance(dataset)["problem"])
     if others := differing(problem, study_file.study, request.preset):
         raise StaleError(
-            f"{file} holds results of {', '.join(others)} than {study_file.shown} now asks for; give these results "
+            f"{file} holds results of {', '.join(others)} than {study_file.shown} now asks for"
+            f"{_code(dataset, study_file.study)}; give these results "
             f"their own folder (--out), or compute again with: {request.command()}"
         )
     sealed, rules = seal.read(folder), str(dataset.attrs.get("rules", ""))
@@ -137,6 +139,17 @@ def report_folder(folder: Path, out: Path) -> Path:
     for name, content in ((seal.NAME, seal.raw(folder)), ("claims.csv", bounded.text(folder / "claims.csv"))):
         files.write(made / name, content.encode(), durable=False)
     return made
+
+
+def _code(dataset: xr.Dataset, study: Study) -> str:
+    """Say which parts of functions that travel to workers (:mod:`moestat.callables`) differ; "" where none do."""
+    try:
+        kept = json.loads(dataset.attrs["settings"])
+        pairs = [(kept[arm.name]["code"], arm.settings["code"]) for arm in study.arms if arm.name in kept]
+        names = {str(part) for old, new in pairs for part in {**old, **new} if old.get(part) != new.get(part)}
+    except (ValueError, KeyError, TypeError, AttributeError):  # other settings, or a file that somebody made
+        return ""
+    return f" (code: {listed(sorted(names), 4)})" if names else ""
 
 
 def check(folder: Path, names: Sequence[str] = FILES) -> None:

@@ -23,7 +23,7 @@ from moestat.runner import begin, collect, labels, lock, manifest_file, needs, o
 from moestat.runner import plan as plans
 from moestat.runner.progress import Progress
 from moestat.runner.request import Request
-from moestat.status import Status
+from moestat.status import LOST, Status, lost
 from moestat.study import seal
 
 SHOWN = 3  # exceptions that are shown while a study runs
@@ -185,15 +185,12 @@ class _Run:
 
     def _progress(self, tasks: list[worker.Task]) -> Progress:
         tally, left = self.scan.tally(), sum(len(task.replicates) for task in tasks)
-        title, total, failed = (
-            f"{self.plan.study_file.name}/{self.request.preset}",
-            tally["replicates"],
-            tally["failed"],
-        )
+        title, total = f"{self.plan.study_file.name}/{self.request.preset}", tally["replicates"]
+        counts = {how: tally[how] for how in LOST}
         if self.request.part is not None:
-            title, total, failed = f"{title}/{self.request.part_name}", left, 0
+            title, total, counts = f"{title}/{self.request.part_name}", left, lost([])
         work = sum(self._work(task.cell.digest, len(task.replicates)) for task in tasks)
-        return Progress(title, total=total, done=total - left, work=work, failed=failed, quiet=self.request.quiet)
+        return Progress(title, total=total, done=total - left, work=work, lost=counts, quiet=self.request.quiet)
 
     def _work(self, digest: str, replicates: int) -> float:
         """What a block takes beside others: the size of its cell, and what even the smallest takes."""
@@ -206,8 +203,8 @@ class _Run:
                 label = self.plan.by_digest[outcome.digest][0].cell.label
                 last = "; further ones are in the results only" if self.shown == SHOWN else ""
                 self.progress.say(f"{label}, replicate {replicate} raised {outcome.messages.get(replicate, '')}{last}")
-        failed = sum(s != Status.CONVERGED for s in outcome.status)
-        self.progress.add(len(outcome.replicates), failed, self._work(outcome.digest, len(outcome.replicates)))
+        work = self._work(outcome.digest, len(outcome.replicates))
+        self.progress.add(len(outcome.replicates), lost(outcome.status), work)
 
 
 def finish(result: Result, scan: store.Scan, report: Reporter | None = None, told: Notes = lambda dataset: []) -> None:

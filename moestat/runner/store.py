@@ -21,7 +21,7 @@ from moestat.errors import StaleError, UserError
 from moestat.runner import shard
 from moestat.runner.plan import Plan, slot_text
 from moestat.sentences import listed, show
-from moestat.status import Status
+from moestat.status import Status, lost
 
 FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED, Status.TIMED_OUT)
 
@@ -68,10 +68,10 @@ class Scan:
         return {replicate: status for replicate, status in self.done(digest).items() if status != Status.CONVERGED}
 
     def tally(self) -> dict[str, int]:
-        """Count the replicates of the plan: all, done, missing, failed, and those of each status."""
+        """Count the replicates of the plan: all, done, missing, failed, not converged, and those of each status."""
         ended = Counter(status for digest in self.plan.by_digest for status in self.done(digest).values())
         done, total = ended.total(), self.plan.total
-        counts = {"replicates": total, "done": done, "missing": total - done, "failed": done - ended[Status.CONVERGED]}
+        counts = {"replicates": total, "done": done, "missing": total - done, **lost(ended.elements())}
         return counts | {status.name.lower(): ended[status] for status in Status}
 
     @property

@@ -121,6 +121,11 @@ def named(study: str | Path | Study) -> str:
     return name
 
 
+def name_of(word: str | Path) -> str:
+    """Return the name of the results of a study: its own, or that of its file."""
+    return _found(word)[0]
+
+
 def typed(word: str) -> str:
     """Return what means a study on a command line: of one that was made in a file of its name, the path."""
     file = objects[word].file if word in objects else Path()
@@ -170,13 +175,21 @@ def executed(path: Path) -> dict[str, Any]:
 
 def read(name: str | Path) -> StudyFile:
     """Find, read and check a study."""
+    folder, path, study = _found(name)
+    return StudyFile(folder, path, checked(study, path))
+
+
+def _found(name: str | Path) -> tuple[str, Path, Study]:
+    """Return the name of a study's results, its file, and what that holds, not yet checked."""
     path = find(name)
-    if not NAME.fullmatch(path.stem):  # it names the folder of the results
+    study = objects.get(str(name)) or module(path)
+    folder = study.name or path.stem
+    if not NAME.fullmatch(folder) or is_path(folder):
         allowed = "a word that begins with a letter, a digit or '_', without spaces around it"
-        raise InputError(f"{shown_path(path)}: the name of a study file must be {allowed}")
-    if path.stem in TAKEN:
-        raise InputError(f"{shown_path(path)}: outputs/{path.stem} is a folder of ours; call the study otherwise")
-    return StudyFile(path.stem, path, checked(objects.get(str(name)) or module(path), path))
+        raise InputError(f"{shown_path(path)}: the name of a study, or of its file, must be {allowed}")
+    if folder in TAKEN:
+        raise InputError(f"{shown_path(path)}: outputs/{folder} is a folder of ours; call the study otherwise")
+    return folder, path, study
 
 
 def checked(study: Study, path: Path) -> spec.Study:

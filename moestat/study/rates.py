@@ -14,14 +14,9 @@ from moestat.fit.entrance import check_search
 from moestat.models import truths
 from moestat.models.general import FunctionModel
 from moestat.models.regression import Model
-from moestat.rate_experiment import Fitted, Mixture, refuse
+from moestat.rate_experiment import KEPT, OWN, Fitted, Mixture, refuse
 from moestat.sentences import listed, nearest, show
 from moestat.study.builder import Study
-
-OWN = ("voronoi", "rmse", "excess")
-"""Losses of a model."""
-TAKEN = (*OWN, "status", "message", "iterations", "box_hits", "search_ends", "search_found")
-"""Names of variables of a model's results."""
 
 
 def rate_study(
@@ -34,6 +29,7 @@ def rate_study(
     fitted: int | None = None,
     arms: Mapping[str, Any] | None = None,
     search: str = "global",
+    starts: int = 8,
     noise: float = 0.1,
     box: float = 5.0,
     x: truths.LawOfX = truths.uniform,
@@ -51,8 +47,8 @@ def rate_study(
         What :func:`moestat.Model` returns; or a function of (n, rng) that returns a number, or a dictionary of them by
         the names of losses. It draws from ``rng``, a :class:`numpy.random.Generator`, and from nothing else.
     truth : array (N, P), function of x (n, d) to (n,), or pair (model, atoms)
-        Of a model: its own atoms, or any function. Fits are then compared with the pseudo-truth, the nearest function
-        of ``fitted`` atoms; where several are as near, only with those that were found.
+        Of a model: its own atoms, or any function. Where ``fitted`` atoms cannot make it, fits are compared with the
+        pseudo-truth, the nearest function that they can make; where several are as near, only with those found.
     n : sequence of int
         Sample sizes.
     seed, replicates : int
@@ -61,19 +57,26 @@ def rate_study(
         Of a model: the number of atoms.
     arms : mapping, optional
         Instead of the subject: name -> model or function. They share ``truth``, ``fitted``, and the streams of data.
-    search, box
-        Of :func:`moestat.fit.least_squares`.
+    search, starts, box
+        Of :func:`moestat.fit.least_squares`: from so many random starts, and to search the lowest minimum or not.
     noise : float, default 0.1
         Standard deviation of the noise, ``law_of_noise(rng, n)`` times it; x is drawn from the law ``x(rng, n, d)``,
         uniform on [-1, 1]^d by default.
     losses : mapping, optional
         Name -> function of atoms (N, P), those of the truth (K, N*, P), and the model, that returns a number. They
         stand beside ``voronoi`` (:func:`moestat.losses.general.voronoi`; :func:`moestat.losses.voronoi.L1` where gate
-        and expert are names), ``rmse`` of the function, and ``excess``, what its mean square exceeds the least by.
+        and expert are names), ``rmse`` of the function to that of ``truth``, and ``excess``, what its mean squared
+        distance to the truth exceeds floor^2 by: rmse^2 where the floor is 0.
     theory : mapping, optional
         Loss -> slope that a theory states; of a function these are the losses that the report has.
     name, title : str
         Of the results, ``outputs/<name>`` (that of the file, if absent), and of the report.
+
+    Notes
+    -----
+    Results of a model also have the atoms of the lowest fit of every replicate, ``theta``, and ``truth``, those that it
+    is compared with; ``floor``, how far these are from the truth; ``train_loss`` and ``truth_loss``, what fit and
+    truth leave of the data; ``search_found``, how many of ``search_ends`` starts came to the lowest minimum.
 
     Raises
     ------
@@ -93,8 +96,9 @@ def rate_study(
         raise InputError("a model needs a truth, and fitted, the number of its atoms")
     if not models and (truth is not None or fitted is not None or losses):
         raise InputError("truth, fitted and losses belong to a model; a function has its own")
+    _positive(starts, "starts", int)
     _check(losses or {}, theory or {}, search, noise, bool(models))
-    shared = {"fitted": fitted, "search": search, "noise": noise, "box": box} if models else {}
+    shared = {"fitted": fitted, "search": search, "starts": starts, "noise": noise, "box": box} if models else {}
     study = Study(title or f"Rates of {', '.join(named)}", name=name, seed=seed, grid={"n": n}, settings=shared)
     study.tables["experiment"] = "moestat.rate_experiment"
     for arm, one in named.items():
@@ -119,8 +123,8 @@ def rate_study(
 def _check(losses: Mapping[str, Any], theory: Mapping[str, float], search: str, noise: Any, model: bool) -> None:
     """Refuse what would be refused, or not seen, only in the run."""
     for name, loss in losses.items():
-        if name in TAKEN or not callable(loss):
-            what = "is a variable of every model" if name in TAKEN else f"is {show(loss)}"
+        if name in KEPT or not callable(loss):
+            what = "is a variable of every model" if name in KEPT else f"is {show(loss)}"
             allowed = "other names, and functions of (atoms, truth, model)"
             raise InputError(f"the loss {name!r} {what}; allowed are {allowed}")
     known = [*OWN, *losses]

@@ -218,7 +218,7 @@ def test_a_mark_before_the_text_is_passed_over(tmp_path):
 def test_a_study_file_whose_name_is_no_folder_is_refused(tmp_path, name):
     study = write_study(tmp_path, name=name)
     code, _, err = inside(study, "--out", tmp_path / "out" / "below", "--jobs", 1)
-    assert code == 2 and "the name of a study file" in err and not (tmp_path / "out").exists()
+    assert code == 2 and "the name of a study, or of its file, must be" in err and not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("out", ["two\nlines", "a\x1b[31mcolour", os.fsdecode(b"f\xff")])

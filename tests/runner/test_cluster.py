@@ -109,7 +109,7 @@ def test_a_block_that_kills_every_worker_is_recorded_and_the_rest_goes_on(tmp_pa
     words = (study, "--out", tmp_path, "--backend", "dask", "--scheduler", address, "--no-report")
     run = subprocess.run(command(*words), env=environment(), capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
-    assert "24 of 24 replicates, 2 not converged" in run.stdout
+    assert "24 of 24 replicates, 2 failed, 0 not converged" in run.stdout
     assert "recorded as failed (" in run.stderr and "arm median" in run.stderr
     status = results(tmp_path)["status"].values
     assert (status[0] == 0).all() and (status[1, :, 4] == Status.WORKER_DIED).all() and (status != 0).sum() == 2

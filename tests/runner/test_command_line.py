@@ -41,7 +41,7 @@ def test_one_command_gives_everything(toy):
     assert wanted | {"manifest.json", "shards"} <= {path.name for path in root.iterdir()}
     assert "mean-rate" in done.stdout and "Claims: " in done.stdout and "report.html" in done.stdout
     assert len(done.stdout.splitlines()) < 25 and "Rates" not in done.stdout, "the answer alone"
-    assert "48 of 48 replicates (100 %), 0 not converged" in done.stderr and "\x1b" not in done.stderr
+    assert "48 of 48 replicates (100 %), 0 failed, 0 not converged" in done.stderr and "\x1b" not in done.stderr
     assert not list(root.glob("running/*")) and not list(root.glob("locks/*.txt"))
     with xr.open_dataset(root / "results.nc") as dataset:
         attrs = dataset.attrs
@@ -111,7 +111,7 @@ def test_status_and_collect_remember_what_the_run_was_asked_for(tmp_path):
     words = ("--replicates", 3, "--set", "shift=0.5", "--seed", 11)
     assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet", *words)[0] == 0
     code, out, _ = inside("status", study, "--out", tmp_path)
-    assert code == 0 and "12 done, 0 missing, 0 failed, 0 stale" in out
+    assert code == 0 and "12 done, 0 missing, 0 failed, 0 not converged, 0 stale" in out
     assert inside("collect", study, "--out", tmp_path, "--no-report", "--quiet")[0] == 0
     assert results(tmp_path).sizes["replicate"] == 3
 

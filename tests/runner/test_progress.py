@@ -14,17 +14,17 @@ from moestat.runner.progress import Progress
 
 
 def test_a_log_gets_a_line_soon_and_then_one_a_minute_whatever_the_number_of_blocks():
-    stream, now = io.StringIO(), [1000.0]
-    with Progress("s/quick", total=10, done=2, work=16, failed=1, stream=stream, clock=lambda: now[0]) as shown:
+    stream, now, lost = io.StringIO(), [1000.0], {"failed": 0, "not_converged": 1}
+    with Progress("s/quick", total=10, done=2, work=16, lost=lost, stream=stream, clock=lambda: now[0]) as shown:
         now[0] += 10  # what they share is no work of theirs
         shown.start()
         for work in (4, 4, 2, 2, 1, 1, 1, 1):
             now[0] += 20
-            shown.add(1, 0, work)
-    lines = stream.getvalue().splitlines()
-    assert re.fullmatch(r"\d\d:\d\d:\d\d s/quick: 2 of 10 replicates \(20 %\), 1 not converged, 0 s elapsed", lines[0])
-    assert lines[1].endswith("3 of 10 replicates (30 %), 1 not converged, 30 s elapsed, about 1 min 00 s left")
-    assert lines[-1].endswith("10 of 10 replicates (100 %), 1 not converged, 2 min 50 s elapsed") and len(lines) <= 5
+            shown.add(1, {}, work)
+    lines, ended = stream.getvalue().splitlines(), "0 failed, 1 not converged"
+    assert re.fullmatch(rf"\d\d:\d\d:\d\d s/quick: 2 of 10 replicates \(20 %\), {ended}, 0 s elapsed", lines[0])
+    assert lines[1].endswith(f"3 of 10 replicates (30 %), {ended}, 30 s elapsed, about 1 min 00 s left")
+    assert lines[-1].endswith(f"10 of 10 replicates (100 %), {ended}, 2 min 50 s elapsed") and len(lines) <= 5
 
 
 def test_quiet_is_quiet(tmp_path):

@@ -41,7 +41,7 @@ def test_a_change_is_refused_and_named_and_nothing_is_touched(tmp_path, computed
     code, _, err = inside("collect", changed, "--out", tmp_path, "--no-report")
     assert code == 3 and told in err
     _, out, _ = inside("status", changed, "--out", tmp_path)
-    assert "24 missing, 0 failed, 24 stale" in out and "--replace-stale" in out and told in out
+    assert "24 missing, 0 failed, 0 not converged, 24 stale" in out and "--replace-stale" in out and told in out
     code, _, err = run(computed, tmp_path, "--fresh", "--part", "1/2")
     assert code == 2 and "--part" in err
     assert contents(tmp_path) == before and not (tmp_path / "study/quick/set-aside").exists()

@@ -136,8 +136,8 @@ def test_status_sums_up_by_arm_and_lists_cells_that_are_not_complete(tmp_path, m
     _, out, _ = inside("status", study, "--out", tmp_path, "--replicates", 7)
     sums, cells = out.split("6 cells that are not complete")
     rows = [line.split() for line in sums.splitlines() if line.strip().startswith(("mean", "median", "an-arm"))]
-    assert rows[:2] == [["mean", "2", "12", "2", "0", "0"], ["median", "2", "12", "2", "0", "0"]]
-    assert rows[2][1:] == ["2", "12", "2", "2", "0", "2", "RAISED"]
+    assert rows[:2] == [["mean", "2", "12", "2", "0", "0", "0"], ["median", "2", "12", "2", "0", "0", "0"]]
+    assert rows[2][1:] == ["2", "12", "2", "2", "0", "0", "2", "RAISED"]
     assert sum(line.split()[:1] == ["mean"] for line in cells.splitlines()) == 2 and name in out
     told, again, rest = out.splitlines()[-3:]
     assert told.startswith(f"2 of 42 replicates ended with an error (2 RAISED), such as: arm {name}, n =")
