@@ -198,10 +198,11 @@ study.figure(
 study.figure(
     "delivered",
     **differences(
-        "Readings of the router's objective: how often the router chooses the winners",
+        "Readings of the router's objective: how often the router chooses the winners, above chance",
         "Section 3.2",
         "overlap",
         ["smoe"],
-        "share of winners among the router's two experts, minus SMoE's",
+        "share of winners among the router's two experts, above chance, minus SMoE's",
+        less="overlap_chance",
     ),
 )
