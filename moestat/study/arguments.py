@@ -58,8 +58,9 @@ class Argument(Strict):
 
     @property
     def wording(self) -> str:
-        """The verdict as it is shown."""
-        return f"{self.verdict}, by argument"
+        """The verdict as it is shown; what is proved of examples proves no statement on every case."""
+        part = " for examples" if (self.cell, self.verdict) == ("example", "proved") else ""
+        return f"{self.verdict}{part}, by argument"
 
     def computed(self) -> dict[str, float]:
         """Return what the check computes; its names are those of ``shows``.

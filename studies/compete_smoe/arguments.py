@@ -98,6 +98,36 @@ arguments = [
         },
     ),
     Argument(
+        id="theorem-4-2-all-win",
+        item="Theorem 4.2",
+        cell="example",
+        says="Where every expert wins and no two have the same |g| throughout, (10) holds for linear, affine and "
+        "tanh(w'x + b) experts and inputs with a density, and (11) if that is bounded.",
+        verdict="proved",
+        premises=[BOUND, RATE, BOUNDED, DIFFERENT],
+        derivation=[
+            "Let E h(p_G_m, p_G*) / D(G_m, G*) -> 0 for a sequence G_m. D is bounded, so that E h -> 0; "
+            "along a subsequence G_m -> G in compact Theta, and h -> 0 at almost every x.",
+            "At such an x p_G* is a mixture of K atoms of G. Finite mixtures of normals are identifiable: each true "
+            "winner has mean and variance of one of them, of the same one on a set of positive probability, where g "
+            "determines W. Every expert wins: G has all k* true atoms, and is G*.",
+            "So atoms are matched one to one, D <= |G_m - G*|, and (G_m - G*) / |G_m - G*| -> (dW, dv), not 0. The "
+            "|g*_i| differ at almost every x: winners stay, and by Fatou the derivative of p along (dW, dv) is 0.",
+            "It is a sum over the winners i of multiples of f_i, f_i' and f_i'', independent in y: those of f_i' and "
+            "f_i'', s_i dg_i and s_i dv_i / 2, are 0. So dv_i = 0, and dW_i = 0 by independent derivatives on the open "
+            "set where i wins, for every i: a contradiction.",
+            "(11) is (10) with Theorem 4.1, which is proved for these experts (theorem-4-1-affine).",
+        ],
+        reading="The letter of k* (theorem-4-2-sleeper); weights that g does not determine (theorem-4-2-two-weights). "
+        "Other experts are open.",
+        check=f"{IDENTITIES}:every_expert_wins",
+        shows={
+            "least share of wins": (0.05, 1.0),
+            "least mean total variation / D": (0.01, 1.0),
+            "largest exponent of it": (-1.0, 0.1),
+        },
+    ),
+    Argument(
         id="theorem-4-2-empty-cell",
         item="Theorem 4.2",
         cell="proof",
@@ -203,8 +233,8 @@ arguments = [
         id="theorem-4-1-affine",
         item="Theorem 4.1",
         cell="example",
-        says="Theorem 4.1 holds for linear, affine and tanh experts, inputs with a bounded density and variances away "
-        "from 0, for every maximiser, with an expert asleep, too.",
+        says="Theorem 4.1 holds for linear, affine and tanh experts, variances away from 0 and, which it does not ask, "
+        "inputs with a bounded density, for every maximiser, with an expert asleep, too; for other experts it is open.",
         verdict="proved",
         premises=[
             MLE,

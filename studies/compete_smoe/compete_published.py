@@ -12,7 +12,7 @@ router. All claims are ours: they answer that `compete_readings` does not train 
 """
 
 from moestat import Study
-from moestat.study.rules import difference
+from moestat.study.rules import difference, function
 from studies.compete_smoe.parts.shared import differences, paper, small
 
 study = Study(
@@ -87,19 +87,21 @@ for claim, statement, arm in [
         dict(bearing="for"),
         source="ours: control of compete_readings, with the published training (CS section 6.2)",
     )
-UNTAUGHT = dict(router_weight=0.0)
+UNTAUGHT, ABOVE_CHANCE = dict(router_weight=0.0), "studies.compete_smoe.parts.rules:above_chance"
 study.ours(
     "untaught-meets",
     "With the factor 0 of L_R, where the winners make the output in the steps that compete, the router's top 2 meet "
-    "the winners of a competition more often than those of SMoE do.",
-    difference("overlap", "compete", at=UNTAUGHT, versus="smoe", versus_at=SCRIPTS).at_least(0.0),
+    "the winners of a competition more often, above chance, than those of SMoE do.",
+    function(ABOVE_CHANCE, "overlap", "compete", at=UNTAUGHT, versus="smoe", versus_at=SCRIPTS).at_least(0.0),
     source="ours: manipulation check of better (CS section 3.2)",
 )
 study.ours(
     "large-loss-teaches",
-    "With a factor of L_R of 2.5 the router's top 2 meet the winners of a competition more often than with the "
-    "factor 0.",
-    difference("overlap", "compete", at=dict(router_weight=2.5), versus_at=UNTAUGHT).at_least(0.0),
+    "With a factor of L_R of 2.5 the router's top 2 meet the winners of a competition more often, above chance, "
+    "than with the factor 0.",
+    function(
+        ABOVE_CHANCE, "overlap", "compete", at=dict(router_weight=2.5), versus="compete", versus_at=UNTAUGHT
+    ).at_least(0.0),
     source="ours: manipulation check of better (CS section 3.2)",
 )
 study.ours(

@@ -59,6 +59,8 @@ def test_an_argument_decides_its_cell_whatever_runs_say():
     of_proof = Paper.model_validate(PAPER.model_dump() | {"arguments": made[2:]})
     theorem, *_ = items.parts(of_proof, [row("x", "supported")])
     assert (theorem.stands, theorem.word("proof")) == ("holds", "disproved, by argument")
+    of_examples = Paper.model_validate(PAPER.model_dump() | {"arguments": [made[0] | {"cell": "example"}]})
+    assert items.parts(of_examples, [])[0].stands == "proved for examples, by argument"
 
 
 @pytest.mark.parametrize(

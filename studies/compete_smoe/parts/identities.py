@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,30 @@ def two_weights() -> dict[str, float]:
         "D": min(moved),
         "least share of wins": float(min(wins)),
         "least singular value of the derivatives": float(min(least)),
+    }
+
+
+def every_expert_wins() -> dict[str, float]:
+    """Move truths in which every expert wins, K = 1 and 2: the least mean total variation over D, and its exponent."""
+    rng, sizes, wins, rows = np.random.default_rng(7), (0.03, 0.003), [], []
+    x, y = np.linspace(-1, 1, 4001)[:, None], np.linspace(-6, 6, 241)[None]
+    truth = [(np.array(w), s) for w, s in (([1.0, 1.0], 0.2), ([-1.2, 0.9], 0.3), ([0.2, 1.3], 0.4))]
+    for g, top_k in product((affine, lambda x, w: np.tanh(affine(x, w))), (1, 2)):
+        wins.append(winners(g, x, truth, top_k).mean(axis=0).min())
+        here = density(g, x, y, truth, top_k)
+        for step in rng.standard_normal((DRAWS // 2, 3, 3)):
+            row = []
+            for size in sizes:
+                moves = size * step / np.linalg.norm(step)
+                other = [(w + move[:2], s + move[2]) for (w, s), move in zip(truth, moves, strict=True)]
+                apart = 0.5 * integrate.trapezoid(np.abs(density(g, x, y, other, top_k) - here), y[0], axis=1)
+                row.append(np.mean(apart) / voronoi(other, truth, top_k))
+            rows.append(row)
+    large, small = np.array(rows).T
+    return {
+        "least share of wins": float(min(wins)),
+        "least mean total variation / D": float(small.min()),
+        "largest exponent of it": float(np.max(np.log(large / small)) / math.log(sizes[0] / sizes[1])),
     }
 
 

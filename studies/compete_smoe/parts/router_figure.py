@@ -44,12 +44,21 @@ def training(
 
 
 def differences(
-    ds: xr.Dataset, figure: Figure, *, variable: str, baseline: Sequence[str | float], over: str = "", ylabel: str = ""
+    ds: xr.Dataset,
+    figure: Figure,
+    *,
+    variable: str,
+    baseline: Sequence[str | float],
+    over: str = "",
+    ylabel: str = "",
+    less: str = "",
 ) -> Canvas:
     """Draw the differences of ``variable`` to a baseline: of each arm, and of each value of the axis ``over``.
 
-    ``baseline``: an arm, and its value of ``over``. Points that were not computed are left out.
+    ``baseline``: an arm, and its value of ``over``. ``less``: a variable that is taken off before. Points that were
+    not computed are left out.
     """
+    ds = ds.assign({variable: ds[variable] - ds[less]}) if less else ds
     points = [(str(arm), place, values) for arm, place, values in _points(ds, variable, over)]
     base = [values for arm, place, values in points if arm == baseline[0] and (not over or place == baseline[1])]
     if len(base) != 1:

@@ -88,16 +88,25 @@ def _unsettled(ds: xr.Dataset, claim: Claim, window: tuple[float, float] | None)
     return (text,) if text else ()
 
 
+def above_chance(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Estimate how much more often above chance a router meets the winners than that of ``claim.versus`` does.
+
+    Chance (``overlap_chance``) is what two choices with the same loads have in common that know nothing of each other.
+    """
+    excess = variable(ds, "overlap") - variable(ds, "overlap_chance")
+    return gap(ds.assign(overlap=excess), claim.model_copy(update={"variable": "overlap"}), over=[])
+
+
 def where_delivered(ds: xr.Dataset, claim: Claim, *, without: str) -> Estimate:
     """Estimate the difference of two arms, which decides nothing where ``claim.arm`` does not deliver competition.
 
-    It delivers if its router meets the winners more often (``overlap``) than that of ``without``, at the claim's level.
+    It delivers if its router meets the winners more often above chance than that of ``without``, at the claim's level.
     """
     answer = gap(ds, claim, over=[])
-    learnt = gap(ds, claim.model_copy(update={"variable": "overlap", "versus": without}), over=[])
+    learnt = above_chance(ds, claim.model_copy(update={"versus": without}))
     if learnt.low > 0:
         return answer
-    text = f"overlap {learnt.value:+.3f} [{learnt.low:.3f}, {learnt.high:.3f}] beside {without}"
+    text = f"overlap above chance {learnt.value:+.3f} [{learnt.low:.3f}, {learnt.high:.3f}] beside {without}"
     return replace(answer, reasons=(*answer.reasons, f"Competition is not shown to be delivered: {text}."))
 
 

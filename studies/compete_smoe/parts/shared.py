@@ -49,13 +49,18 @@ def paper(size: str, expected: str, *, settings: dict[str, Any] | None = None, *
     return {"about": about, "expected": expected, "replicates": 5, "block": 1, "settings": training} | keys
 
 
-def differences(title: str, of: str, variable: str, baseline: list[Any], ylabel: str, over: str = "") -> dict[str, Any]:
-    """Return the keys of a figure of differences to a baseline, an arm and its value of the axis ``over``, in pairs."""
+def differences(
+    title: str, of: str, variable: str, baseline: list[Any], ylabel: str, over: str = "", less: str = ""
+) -> dict[str, Any]:
+    """Return the keys of a figure of differences to a baseline, an arm and its value of the axis ``over``, in pairs.
+
+    ``less``: a variable that is taken off ``variable`` before.
+    """
     return {
         "kind": "function",
         "title": title,
         "function": "studies.compete_smoe.parts.router_figure:differences",
-        "options": {"variable": variable, "baseline": baseline, "over": over, "ylabel": ylabel},
+        "options": {"variable": variable, "baseline": baseline, "over": over, "ylabel": ylabel, "less": less},
         "caption": f"{of} of the paper: differences to SMoE with the same first weights and batches; small marks are "
         "seeds, bars 95 % t-intervals of the mean; a bar across 0 decides nothing.",
     }

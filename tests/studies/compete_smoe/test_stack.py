@@ -89,13 +89,20 @@ def test_a_plain_step_of_the_router_is_the_gradient():
 
 def test_an_outcome_decides_nothing_where_competition_is_not_delivered():
     rng = np.random.default_rng(7)
+    dims = ("arm", "replicate")
     loss, noise = rng.normal(2.0, 0.01, (3, 12)), rng.normal(0.0, 0.01, (3, 12))
     loss[1] = loss[0] - 0.1 + noise[0]
-    for gain, delivered in [(0.1, True), (0.0, False), (-0.1, False)]:
-        overlap = 0.2 + noise + np.array([0.0, gain, 0.0])[:, None]
+    for gain, by_chance, delivered in [(0.1, 0.0, True), (0.0, 0.0, False), (-0.1, 0.0, False), (0.1, 0.1, False)]:
+        rival = np.array([0.0, 1.0, 0.0])[:, None]
         ds = xr.Dataset(
-            {"bpc": (("arm", "replicate"), loss), "overlap": (("arm", "replicate"), overlap)},
+            {
+                "bpc": (dims, loss),
+                "overlap": (dims, 0.2 + noise + gain * rival),
+                "overlap_chance": (dims, 0.1 + by_chance * rival + np.zeros((3, 12))),
+            },
             {"arm": ["smoe", "rival", "without"]},
         )
         found = rules.where_delivered(ds, a_claim(variable="bpc", arm="rival", versus="smoe"), without="without")
         assert found.value == pytest.approx(-0.1, abs=0.02) and bool(found.reasons) is not delivered
+        learnt = rules.above_chance(ds, a_claim(variable="overlap", arm="rival", versus="without"))
+        assert learnt.value == pytest.approx(gain - by_chance, abs=0.02)
