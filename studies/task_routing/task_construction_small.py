@@ -54,7 +54,7 @@ def fitting(size, **options):
     )
 
 
-SEEN = "On other draws these weights needed more coordinates for this dataset, and for seven of 524 tiny ones."
+SEEN = "On other draws these weights needed more coordinates for seven of 524 tiny datasets, and for one-template."
 
 # --- what our weights do ---
 study.claim(
