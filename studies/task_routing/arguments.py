@@ -189,8 +189,8 @@ arguments = [
     Argument(
         id="two-heads-parity",
         item="Theorem 4.2",
-        says="Two heads and a linear router do not route every prefix for every finite set of templates, not even "
-        "those of one task alone: no weights do where the parity of three words tells the task.",
+        says="Where the parity of three words tells the task, no two heads and linear router send every prefix that "
+        "one task alone generates to its expert.",
         verdict="disproved",
         premises=TWO_HEADS,
         derivation=[
@@ -212,7 +212,7 @@ arguments = [
     Argument(
         id="two-heads-object",
         item="Theorem 4.2",
-        says="Two heads and a linear router do not route every prefix of one task for two templates either, "
+        says="Two heads and a linear router fail at prefixes of one task for two templates, too, "
         '"*1 has *2 as its father." and "*1 has *2 as its teacher.", where subject and object together tell the task.',
         verdict="disproved",
         premises=TWO_HEADS,
