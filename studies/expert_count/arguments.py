@@ -43,7 +43,7 @@ arguments = [
             "So their squares add up to at most the squared norm: P (1 - sigma_0^0.2)^2 <= 1.",
             "At P = 4 that is sigma_0 >= 1/32, and (1 - P^(-1/2))^5 for any P.",
             "By the lemma T^(m) is at most M^4 sigma_0^0.3 times T_1, up to logarithms: for fixed M there is such a t "
-            "once sigma_0 is small. With M = 1 there is at any sigma_0 below 1/32; with M >= 2 at no size that runs.",
+            "once sigma_0 is small: with M = 1 below 1/32, with M = 2 at 0.001, and the more experts, the lower.",
             "Its proof leaves the sum over patches out in (14): with (1 - o(1)) / sqrt(P) in place of the share "
             "it goes through where patches start equal.",
         ],
@@ -54,6 +54,8 @@ arguments = [
             "largest share in every patch": (0.0, 0.5),
             "steps after T^(m) over T_1": (0.5, 1.0),
             "least growth over that of Lemma 15": (-1.0, 0.67),
+            "largest share in every patch, two experts": (0.0, 0.5),
+            "steps after T^(m) over T_1, two experts": (0.3, 1.0),
         },
     ),
     Argument(
@@ -81,6 +83,8 @@ arguments = [
             "largest share in every patch": (0.0, 0.5),
             "steps after T^(m) over T_1": (0.5, 1.0),
             "least growth over that of Lemma 15": (-1.0, 0.67),
+            "largest share in every patch, two experts": (0.0, 0.5),
+            "steps after T^(m) over T_1, two experts": (0.3, 1.0),
         },
     ),
     Argument(

@@ -57,7 +57,7 @@ study.preset(
 study.preset(
     "told",
     "The router loss alone, 20 tasks and 7 experts, with tables of 80 pairs; 5 seeds.",
-    expected="about 2 minutes on 2 cores",
+    expected="estimated at 2 minutes on 2 cores",
     replicates=5,
     grid=dict(tasks=[20], experts=[7]),
     settings=dict(pairs=80),
