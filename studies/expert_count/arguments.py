@@ -27,8 +27,8 @@ arguments = [
     Argument(
         id="lemma-14-share",
         item="Lemma 14",
-        says="No gradient has the share 1 - sigma_0^0.2 of its norm along the own signal in every patch once sigma_0 "
-        "is below (1 - P^(-1/2))^5, 1/32 at P = 4.",
+        says="For a fixed number of experts and sigma_0 small enough no gradient has the share 1 - sigma_0^0.2 of its "
+        "norm along the own signal in every patch; for one expert and P = 4, below sigma_0 = 1/32.",
         verdict="disproved",
         premises=[
             Premise(
@@ -41,7 +41,9 @@ arguments = [
         derivation=[
             "The norm is over all P blocks of an expert, and the P components along the signal are orthogonal.",
             "So their squares add up to at most the squared norm: P (1 - sigma_0^0.2)^2 <= 1.",
-            "At P = 4 that is sigma_0 >= 1/32; with M = 1 the lemma's own T^(m) is before T_1 for small sigma_0.",
+            "At P = 4 that is sigma_0 >= 1/32, and (1 - P^(-1/2))^5 for any P.",
+            "By the lemma T^(m) is at most M^4 sigma_0^0.3 times T_1, up to logarithms: for fixed M there is such a t "
+            "once sigma_0 is small: with M = 1 below 1/32, with M = 2 at 0.001, and the more experts, the lower.",
             "Its proof leaves the sum over patches out in (14): with (1 - o(1)) / sqrt(P) in place of the share "
             "it goes through where patches start equal.",
         ],
@@ -52,12 +54,15 @@ arguments = [
             "largest share in every patch": (0.0, 0.5),
             "steps after T^(m) over T_1": (0.5, 1.0),
             "least growth over that of Lemma 15": (-1.0, 0.67),
+            "largest share in every patch, two experts": (0.0, 0.5),
+            "steps after T^(m) over T_1, two experts": (0.3, 1.0),
         },
     ),
     Argument(
         id="lemma-15-growth",
         item="Lemma 15",
-        says="The own signal cannot grow by (1 - sigma_0^0.2) eta a step in every patch at once, for the same reason.",
+        says="For a fixed number of experts and sigma_0 small enough the own signal cannot grow by "
+        "(1 - sigma_0^0.2) eta a step in every patch at once, for the same reason.",
         verdict="disproved",
         premises=[
             Premise(
@@ -78,6 +83,8 @@ arguments = [
             "largest share in every patch": (0.0, 0.5),
             "steps after T^(m) over T_1": (0.5, 1.0),
             "least growth over that of Lemma 15": (-1.0, 0.67),
+            "largest share in every patch, two experts": (0.0, 0.5),
+            "steps after T^(m) over T_1, two experts": (0.3, 1.0),
         },
     ),
     Argument(

@@ -5,7 +5,7 @@ ends at T_1 = sqrt(sigma_0) / eta, the router stage at T_2 = 1 / eta. Both sigma
 above d and sigma_0^-3; the range of M is empty. What is O~(sigma_0^a) is judged by its log ratio between 0.3 and 0.1:
 supported from a log 3 on, open from 0.8 of that, where logarithms may be, and constants drop out.
 
-Lemmas 14 and 15 cannot hold for sigma_0 below 1/32 at P = 4 (`arguments.py`); M = 1, where T^(m) is before the first
+Lemmas 14 and 15 cannot hold for small sigma_0 at a fixed M (`arguments.py`); M = 1, where T^(m) is before the first
 step, shows in the summaries how far the share of each patch (`aligned`, at most `aligned_most`) is from what they ask.
 
 Of Lemmas 12, 18 and 23 the summaries alone speak: what they subtract or rest on is larger than what they claim, or is

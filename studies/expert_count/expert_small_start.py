@@ -62,7 +62,7 @@ for name, label, d, start, rate, steps in [
     study.arm(name, label, dimension=d, start_scale=start, expert_rate=rate, steps=steps)
 
 OWN = "the error of an expert on its own cluster"
-for word, experts in [("one", 1), ("eight", 8)]:
+for word, experts in [("eight", 8), ("one", 1)]:
     at = dict(experts=experts)
     study.claim(
         f"inside-{word}",

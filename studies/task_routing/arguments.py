@@ -189,8 +189,8 @@ arguments = [
     Argument(
         id="two-heads-parity",
         item="Theorem 4.2",
-        says="Two heads and a linear router do not suffice for every finite set of templates: where the parity of "
-        "three words tells the task, no weights route every prefix.",
+        says="Where the parity of three words tells the task, no two heads and linear router send every prefix that "
+        "one task alone generates to its expert.",
         verdict="disproved",
         premises=TWO_HEADS,
         derivation=[
@@ -202,17 +202,18 @@ arguments = [
             "inputs of one task is one of the other, of the same total weight.",
             "No linear map, with a bias or without, is larger on all inputs of one task than on all of the other.",
         ],
-        reading="Tasks that begin differently. The second bullet has 'the expert corresponding to' the task of a "
-        'prefix, so that no prefix has two; here "no1" has. Where every prefix has one task, two heads routed every '
-        "dataset that was drawn.",
+        reading='Tasks that begin differently. "no1" has two tasks, and on such a prefix the second bullet contradicts '
+        "itself, without parity; asked of prefixes of one task alone, as here, it fails all the same. Where every "
+        "prefix has one task its first word tells it, and routing is easy. The third bullet asks for no routing, and "
+        "is not touched.",
         check=f"{IDENTITIES}:parity_of_words",
         shows={"distance, three words": (-1e-12, 1e-12), "distance, two words": (1e-6, 10.0)},
     ),
     Argument(
         id="two-heads-object",
         item="Theorem 4.2",
-        says='Two heads and a linear router do not suffice for two templates either, "*1 has *2 as its father." and '
-        '"*1 has *2 as its teacher.", where subject and object together tell the task.',
+        says="Two heads and a linear router fail at prefixes of one task for two templates, too, "
+        '"*1 has *2 as its father." and "*1 has *2 as its teacher.", where subject and object together tell the task.',
         verdict="disproved",
         premises=TWO_HEADS,
         derivation=[
@@ -223,8 +224,9 @@ arguments = [
             "one of A and one of B: a matrix of rank 6 at most.",
             "No matrix with these signs has a rank below 64 / 8 = 8 (Forster 2002, the norm being 8).",
         ],
-        reading="Tasks that begin differently, as for the parity of three words. Natural sentences of this form are in "
-        "the second generator; there it is open whether two heads are enough.",
+        reading='Tasks that begin differently, as for the parity of three words; "A" alone has two. The third bullet '
+        "is not touched. Natural sentences of this form are in the second generator; there it is open whether two "
+        "heads are enough.",
         check=f"{IDENTITIES}:object_alone",
         shows={"largest rank": (1, 6.5), "rank that is needed": exactly(8)},
     ),

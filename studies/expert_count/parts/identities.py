@@ -29,11 +29,12 @@ def _samples(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return np.take_along_axis(x, order[:, :, None], axis=1), y
 
 
-def _trained(rng: np.random.Generator, *, equal: bool) -> tuple[float, float, float]:
-    """Train one expert to T_1: the share of its gradient, the steps after T^(1) over T_1, and its growth.
+def _trained(rng: np.random.Generator, *, equal: bool, experts: int = 1) -> tuple[float, float, float]:
+    """Train one expert of some to T_1: the share of its gradient, the steps after T^(m) over T_1, and its growth.
 
-    The share is that of the norm along the own signal in the patch where it is least, the largest after T^(1); the
-    growth is the least <w, v> of the own signals, over (1 - sigma_0^0.2) eta times the steps after T^(1).
+    The router is off: of several experts each sees samples at random, with a gate of 1 / M. The share is that of the
+    norm along the own signal in the patch where it is least, the largest after T^(m); the growth is the least <w, v> of
+    the own signals, over (1 - sigma_0^0.2) eta times the steps after T^(m).
     """
     x, y = _samples(rng)
     w = (
@@ -45,10 +46,12 @@ def _trained(rng: np.random.Generator, *, equal: bool) -> tuple[float, float, fl
     after, largest = 0, 0.0
     for _ in range(T_1):
         s = np.einsum("npd,pjd->npj", x, w)
-        slope = -y / (1 + np.exp(y * np.sum(s**3, axis=(1, 2)))) / N
+        slope = -y / (1 + np.exp(y * np.sum(s**3, axis=(1, 2)) / experts)) / N
+        if experts > 1:
+            slope *= (rng.integers(0, experts, N) == 0) / experts
         gradient = np.einsum("n,npj,npd->pjd", slope, 3 * s**2, x)
         norm = float(np.linalg.norm(gradient))
-        if after or norm >= START**1.8:  # M = 1
+        if after or norm >= experts**2 * START**1.8:
             after += 1
             largest = max(largest, float(np.min(-gradient[own])) / norm)
         w -= RATE * gradient / norm
@@ -59,11 +62,14 @@ def shares_of_patches() -> dict[str, float]:
     """Return Lemma 14's share of the norm in every patch: what it asks for, and what three trainings have."""
     rng = np.random.default_rng(14)
     share, after, growth = np.array([_trained(rng, equal=True) for _ in range(3)]).T
+    of_two, after_of_two, _ = np.array([_trained(rng, equal=True, experts=2) for _ in range(3)]).T
     return {
         "share asked for": ASKED,
         "largest share in every patch": float(share.max()),
         "steps after T^(m) over T_1": float(after.min()),
         "least growth over that of Lemma 15": float(growth.min()),
+        "largest share in every patch, two experts": float(of_two.max()),
+        "steps after T^(m) over T_1, two experts": float(after_of_two.min()),
     }
 
 

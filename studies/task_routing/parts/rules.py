@@ -40,11 +40,29 @@ def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", exact: Mapping[str
     return replace(largest(ds, claim), note="; ".join(note + left_out))
 
 
-def built(ds: xr.Dataset, claim: Claim, *, witness: str = "") -> Estimate:
-    """Return what :func:`worst` does, for a statement that some weights exist: where ours fail it is not decided."""
-    found = worst(ds, claim, witness=witness)
+def built(
+    ds: xr.Dataset,
+    claim: Claim,
+    *,
+    witness: str = "",
+    exact: Mapping[str, float] | None = None,
+    fits: Mapping[str, float] | None = None,
+) -> Estimate:
+    """Return what :func:`worst` does, for a statement that some weights exist: where ours fail it is not decided.
+
+    ``fits``: variables and how large each may be for our weights to count; they fail where one is larger.
+    """
+    found = worst(ds, claim, witness=witness, exact=exact)
+    here = {"arm": claim.arm, **claim.at}
+    meant = np.isfinite(variable(ds, claim.variable, here))
+    for name, most in (exact or {}).items():
+        meant &= ~(variable(ds, name, here) > most)
     low, high = claim.region
-    told = () if low <= found.value <= high else ("Our weights fail on a dataset, and others may do.",)
+    told = [] if low <= found.value <= high else ["Our weights fail on a dataset, and others may do."]
+    for name, most in (fits or {}).items():
+        count = int((meant & (variable(ds, name, here) > most)).sum())
+        if count:
+            told += [f"On {count} of {int(meant.sum())} draws {name} is above {most:g}, and others may do."]
     return replace(found, reasons=(*found.reasons, *told))
 
 

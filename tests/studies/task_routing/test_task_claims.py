@@ -44,6 +44,9 @@ def test_weights_that_fail_do_not_decide_whether_others_exist(results):
     failed, passed = (built(results, claim(at={"repairs": name}), witness="failure") for name in ("none", "all"))
     assert failed.value == 40 and failed.reasons == ("Our weights fail on a dataset, and others may do.",)
     assert passed.value == 0 and not passed.reasons
+    sized = results.assign(size_ratio=results["failing"] / 3, error=results["failing"] / 10)
+    large = built(sized, claim(at_most=40), exact={"error": 3.0}, fits={"size_ratio": 1.0})
+    assert large.value == 5 and large.reasons == ("On 1 of 3 draws size_ratio is above 1, and others may do.",)
 
 
 def test_the_trend_of_a_gap_is_the_least_squares_slope():
