@@ -260,7 +260,7 @@ def _tell_record(request: Request) -> None:
     from moestat.study import load
 
     folder = records.results_folder(request.out, load.find(request.study).stem, request.preset)
-    if records.is_record(folder) and not any(v not in (None, {}) for k, v in request.recorded.items() if k != "block"):
+    if records.is_record(folder) and not request.settings and request.seed is None:
         say(f"note: {folder} is a record of these results; to read it without computing: {request.command('report')}")
 
 

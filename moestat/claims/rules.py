@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from moestat.claims.estimates import proportion_interval
-from moestat.claims.selection import NoAnswerError, chosen, is_at, variable
+from moestat.claims.selection import NoAnswerError, chosen, is_at, variable, versus
 from moestat.rates import Cases, Estimate
 from moestat.rates.estimate import interval, over_replicates
 from moestat.study.spec import Claim, Scalar
@@ -125,8 +125,7 @@ def _ahead(leads: np.ndarray, level: float, rivals: Sequence[str], note: str) ->
 
 def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> Estimate:
     """Estimate the difference between ``claim.arm`` and ``claim.versus``, averaged over ``over``."""
-    versus_at = claim.at if claim.versus_at is None else claim.versus_at
-    places = ((claim.arm, claim.at), (claim.versus, versus_at))
+    places = ((claim.arm, claim.at), versus(claim)[1:])
     (ours, theirs), note = _complete(*(_rows(ds, claim.variable, arm, at, over) for arm, at in places))
     return _mean(np.mean(ours - theirs, axis=1), claim.level, note)
 

@@ -14,12 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import RenderableType
 
 from moestat.claims.wording import COLUMNS, in_words, rule, tally
-from moestat.report import chance, csv_text, items, views
+from moestat.report import chance, csv_text, grid, items, views
 from moestat.report.grid import Shown
 from moestat.report.items import NOT_RUN
 from moestat.rounding import number
@@ -92,11 +90,6 @@ def command(study: str, preset: str, out: Path = OUTPUTS) -> str:
     return Request(study, preset, out=out).command()
 
 
-def folder_of(study: str) -> str:
-    """Return the name of a study's folder: that of its file."""
-    return Path(study).stem if study.endswith(".py") else study
-
-
 def runs_and_records(out_root: Path) -> list[Run]:
     """Return what was judged in an outputs folder, and the records of the other presets, there or in the package."""
     found: dict[tuple[str, str], Run] = {}
@@ -158,7 +151,7 @@ def _rows(
     out: Path, name: str, study: Study, runs: Iterable[Run]
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Yield the row of each claim of a study, and what each of its runs came to."""
-    ran = {run.preset: run for run in runs if run.study == folder_of(name)}
+    ran = {run.preset: run for run in runs if run.study == cells.folder_of(name)}
     foreign = {preset: _foreign(name, study, run, out) for preset, run in ran.items()}
     for claim in study.claims:
         found, why, how = [], "", ""
@@ -230,7 +223,7 @@ def _foreign(name: str, study: Study, run: Run, out: Path) -> tuple[str, str] | 
 
 
 def _outdated(
-    name: str, study: Study, claim: Claim, run: Run, row: Mapping[str, str], out: Path
+    name: str, study: Study, claim: Claim, run: Run, row: Mapping[str, str], out: Path = OUTPUTS
 ) -> tuple[str, str] | None:
     """Say what was changed since a claim was judged, and how it is judged again; None for nothing."""
     now = (claim.source, claim.statement, str(claim.predicted), study.scale_of(run.preset, claim))
@@ -254,7 +247,7 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
 
     Without JavaScript it is the whole table, every reason open to read; the script only hides rows.
     """
-    order = {word: place for place, word in enumerate((*items.WORDS, *items.SCALES, *items.ORIGINS, *cells.CELLS))}
+    order = {word: place for place, word in enumerate((*items.WORDS, *presets.SCALES, *items.ORIGINS, *cells.CELLS))}
     papers = dict.fromkeys(str(row["paper"]) for row in records)
     found = {paper: chance.told([row for row in records if row["paper"] == paper]) for paper in papers}
     return (
@@ -333,7 +326,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
     runs = runs_and_records(out_root)
     ((_, found),) = _rows(out_root, name, alone, runs)
     when, estimate = views.when(row), views.estimated(row)
-    which = folder_of(name), row["preset"]
+    which = cells.folder_of(name), row["preset"]
     folder = next((one.folder for one in runs if (one.study, one.preset) == which), out_root)
     sealed = seal.read(folder)
     run = f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
@@ -357,14 +350,10 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
     ]
     others = [other for other in found if other["preset"] != row["preset"]]
     told += [("also run", f"preset {r['preset']}, {r['date']}: {r['wording']}") for r in others]
-    grid = Table.grid(padding=(0, 2))
-    for head, text in told:
-        if text:
-            grid.add_row(head, Text(text, overflow="fold"))
     decided = "No preset of the study judges it."
     if row["verdict"] == NOT_RUN and row["why"]:
         decided = f"Decided again by:\n  {row['command']}"
     elif best := row["preset"] or presets.decisive(study, claim):
         cost = f", {study.presets[best].expected}" if study.presets[best].expected else ""
         decided = f"Decided by preset {best}{cost}:\n  {command(name, best, out_root)}"
-    return Group(Text(f"{claim.id}  ({name}, {study.paper})\n"), grid), decided
+    return grid.card(f"{claim.id}  ({name}, {study.paper})", [row for row in told if row[1]]), decided

@@ -29,7 +29,7 @@ from moestat.claims.verdicts import Verdict, judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.experiment import Source
 from moestat.report import csv_text, ledger, tables, write
-from moestat.runner import experiments, manifest_file, needs, plan, records, results, rounded
+from moestat.runner import experiments, manifest_file, needs, netcdf, plan, records, results, rounded
 from moestat.runner import whole as packages
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
@@ -231,12 +231,10 @@ def _agree(old: Sequence[str], new: Sequence[str]) -> bool:
 
 def _refuse_changed(dataset: xr.Dataset, content: bytes) -> None:
     """Read the bytes of a record back: every variable must be what it was, to the last bit."""
-    plain = io.BytesIO(lzma.decompress(content))
-    with xr.open_dataset(plain, engine="h5netcdf", decode_times=False, decode_timedelta=False) as kept:
-        again = kept.load()
-        for name in dataset.variables:
-            if text := _difference(dataset[name], again[name]):
-                raise UserError(f"{name} cannot be kept as it is in compressed netCDF: it {text}")
+    again = netcdf.load(io.BytesIO(lzma.decompress(content)))
+    for name in dataset.variables:
+        if text := _difference(dataset[name], again[name]):
+            raise UserError(f"{name} cannot be kept as it is in compressed netCDF: it {text}")
 
 
 def _difference(one: xr.DataArray, other: xr.DataArray) -> str:
@@ -252,7 +250,7 @@ def _manifest(kept: Mapping[str, Any], plain: Request, packed: bytes) -> dict[st
         "state": "record",
         "results_sha256": hashlib.sha256(packed).hexdigest(),
         "run_sha256": kept.get("run_sha256", kept.get("results_sha256")),
-        "cells": cells if isinstance(cells := kept.get("cells"), dict) else {},
+        "cells": kept.get("cells", {}),
     }
 
 
