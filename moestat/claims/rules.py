@@ -127,7 +127,8 @@ def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> 
     """Estimate the difference between ``claim.arm`` and ``claim.versus``, averaged over ``over``."""
     places = ((claim.arm, claim.at), versus(claim)[1:])
     (ours, theirs), note = _complete(*(_rows(ds, claim.variable, arm, at, over) for arm, at in places))
-    return _mean(np.mean(ours - theirs, axis=1), claim.level, note)
+    gaps = np.mean(ours - theirs, axis=1)
+    return replace(over_replicates(gaps, claim.level), note=note, replicates=gaps.size)
 
 
 def _rows(ds: xr.Dataset, name: str, arm: str, at: Mapping[str, Scalar], over: Sequence[str]) -> np.ndarray:
@@ -147,7 +148,3 @@ def _complete(*rows: np.ndarray) -> tuple[list[np.ndarray], str]:
     """Keep the replicates that are complete in all rows, and say how many they are."""
     whole = np.all([np.all(np.isfinite(r), axis=1) for r in rows], axis=0)
     return [r[whole] for r in rows], f"{np.sum(whole)} of {len(whole)} replicates"
-
-
-def _mean(samples: np.ndarray, level: float, note: str) -> Estimate:
-    return replace(over_replicates(samples, level), note=note, replicates=samples.size)
