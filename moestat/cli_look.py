@@ -64,10 +64,12 @@ def listing(arguments: argparse.Namespace) -> None:
 
 def claims(arguments: argparse.Namespace) -> None:
     """Count the ledger, print its rows or write it; of a study, a paper, an id or a place print all claims."""
-    from moestat.report import csv_text, ledger, summary, views
+    from moestat.report import csv_text, ledger, views
     from moestat.study import load, lookup
 
     word, paths = arguments.study, known(arguments.paper)
+    if not (word or arguments.all or arguments.write):
+        return items(arguments)
     if word in WRITTEN and word not in paths and not arguments.write:
         kept = ledger.primary(_rows(arguments.out, lookup.readable(paths)))
         _print([row for row in kept if word in views.when(row).split()], word, whole=arguments.all)
@@ -82,15 +84,8 @@ def claims(arguments: argparse.Namespace) -> None:
         rows = ledger.primary(_rows(arguments.out, studies))
         forms = {".html": lambda: ledger.page(rows), ".csv": lambda: csv_text.dump(ledger.frame(rows))}
         return _write(arguments.write, forms, ledger.title(rows))
-    if word or arguments.all:
-        show(arguments.out, studies, word, whole=arguments.all)
-        return print(f"One claim: {called()} claim ID; as a page: {called()} --claims --write FILE.html")
-    print("\n".join(summary.HEAD))
-    for paper, parts in _items(arguments.out, studies):
-        print("\n".join(summary.block(paper, parts)))
-    print(summary.LEGEND)
-    every, rules = f"{called()} --claims --all", "--claims hindsight, edited or added"
-    return print(f"Every row: {every}; those rules: {rules}; the items of a paper: {called()} --paper PAPER")
+    show(arguments.out, studies, word, whole=arguments.all)
+    return print(f"One claim: {called()} claim ID; as a page: {called()} --claims --write FILE.html")
 
 
 def show(out: Path, studies: Mapping[str, Study], word: str = "", *, whole: bool = False) -> None:
@@ -144,9 +139,11 @@ def items(arguments: argparse.Namespace) -> None:
     """Print how the items of a paper stand, a line each; count those of all papers; or write them as a page."""
     from moestat.report import items as paper_items
     from moestat.report import summary
-    from moestat.study import load
+    from moestat.study import load, lookup
 
-    found = list(_items(arguments.out, {name: load.read(path).study for name, path in known(arguments.paper).items()}))
+    paths = known(arguments.paper)
+    every = {name: load.read(path).study for name, path in paths.items()} if arguments.write else lookup.readable(paths)
+    found = list(_items(arguments.out, every))
     if arguments.write:
         return _write(arguments.write, {".md": lambda: paper_items.page(found)}, "; ".join(p.name for p, _ in found))
     print("\n".join(summary.HEAD))
@@ -154,8 +151,9 @@ def items(arguments: argparse.Namespace) -> None:
         print("\n".join([*summary.block(paper, parts), *(summary.listing(parts) if len(found) == 1 else [])]))
     print(summary.LEGEND)
     name = arguments.paper or "PAPER"
-    other = f"its items: {called()} --paper PAPER" if len(found) > 1 else f"every claim: {called()} --claims {name}"
-    return print(f"One item: {called()} check '{name} ITEM'; {other}")
+    item, row = f"One item: {called()} check '{name} ITEM'", f"{called()} --claims {arguments.paper or '--all'}"
+    items_of = f"its items: {called()} --paper PAPER; " if len(found) > 1 else ""
+    return print(f"{item}; {items_of}every row: {row}; those rules: --claims hindsight, edited or added")
 
 
 def claim(arguments: argparse.Namespace) -> None:

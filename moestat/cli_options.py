@@ -233,8 +233,9 @@ class Parser(argparse.ArgumentParser):
         """Raise what is wrong as a sentence, with the option that may have been meant."""
         if message.startswith("unrecognized arguments: "):
             word = message.removeprefix("unrecognized arguments: ").split(" ")[0]
-            known = [option for action in self._actions for option in action.option_strings]
-            message = f"unknown argument {word!r}{nearest(word, known)}"
+            known = [option.lstrip("-") for action in self._actions for option in action.option_strings]
+            hint = nearest(word.lstrip("-"), known).replace("mean '", "mean '--")
+            message = f"unknown argument {word!r}{hint}"
         raise InputError(f"{message}{'' if message.endswith('?') else '.'} See: {self.prog} --help")
 
 

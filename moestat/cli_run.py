@@ -262,7 +262,7 @@ def _tell_record(request: Request) -> None:
     from moestat.study import load
 
     folder = records.results_folder(request.out, load.name_of(request.study), request.preset)
-    if records.is_record(folder):
+    if records.is_record(folder) and not request.settings and request.seed is None:
         say(f"note: {folder} is a record of these results; to read it without computing: {request.command('report')}")
 
 

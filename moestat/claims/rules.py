@@ -7,17 +7,15 @@ Comparisons are paired by replicate; one with a hole in what is compared is left
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy
 import xarray as xr
 
 from moestat.claims.estimates import proportion_interval
-from moestat.claims.selection import NoAnswerError, chosen, is_at, variable
+from moestat.claims.selection import NoAnswerError, chosen, is_at, variable, versus
 from moestat.rates import Cases, Estimate
 from moestat.rates.estimate import interval, over_replicates
 from moestat.study.spec import Claim, Scalar
@@ -125,54 +123,12 @@ def _ahead(leads: np.ndarray, level: float, rivals: Sequence[str], note: str) ->
     return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=len(leads))
 
 
-def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar]) -> Estimate:
-    """Estimate the largest difference of the means at any two of some ``values`` of the axis ``over``.
-
-    The interval covers all pairs at once (Bonferroni). With ``over="arm"`` the values are arms.
-    """
-    pairs = list(itertools.combinations(range(len(values)), 2))
-    if not pairs:
-        raise NoAnswerError(f"At least two values of {over} are needed.")
-    rows, note = _complete(*(_rows(ds, claim.variable, claim.arm, {**claim.at, over: v}, []) for v in values))
-    gaps = np.stack([rows[i][:, 0] - rows[j][:, 0] for i, j in pairs])
-    mean, _, low, high = interval(gaps, 1 - (1 - claim.level) / len(pairs))
-    ends = np.abs([low, high])
-    least = np.where((low <= 0) & (high >= 0), 0.0, ends.min(axis=0))
-    i, j = pairs[int(np.argmax(np.abs(mean)))]
-    note = f"largest between {over} = {values[i]} and {values[j]}; {note}"
-    size = float(np.abs(mean).max())
-    return Estimate(size, float(least.max()), float(ends.max()), note, replicates=gaps.shape[1])
-
-
 def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> Estimate:
     """Estimate the difference between ``claim.arm`` and ``claim.versus``, averaged over ``over``."""
-    versus_at = claim.at if claim.versus_at is None else claim.versus_at
-    places = ((claim.arm, claim.at), (claim.versus, versus_at))
+    places = ((claim.arm, claim.at), versus(claim)[1:])
     (ours, theirs), note = _complete(*(_rows(ds, claim.variable, arm, at, over) for arm, at in places))
-    return _mean(np.mean(ours - theirs, axis=1), claim.level, note)
-
-
-def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return Spearman's correlation of two arrays (..., points) along the last axis, NaN where one is constant."""
-    ranks = [scipy.stats.rankdata(rows, axis=-1) for rows in (first, second)]
-    ranks = [r - r.mean(axis=-1, keepdims=True) for r in ranks]
-    norm = np.sqrt(np.prod([np.sum(r**2, axis=-1) for r in ranks], axis=0))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.sum(ranks[0] * ranks[1], axis=-1) / norm)
-
-
-def spread(ds: xr.Dataset, claim: Claim) -> Estimate:
-    """Estimate how much more the runs scatter at ``claim.at`` than at ``claim.versus_at``.
-
-    The difference of the mean absolute deviations from the median (Brown and Forsythe 1974), paired by replicate.
-    """
-    rows = _rows(ds, claim.variable, claim.arm, claim.at, [])
-    other = _rows(ds, claim.variable, claim.versus or claim.arm, claim.versus_at or {}, [])
-    sides, note = _complete(rows, other)
-    gaps = [np.abs(r - np.median(r, axis=0))[:, 0] for r in sides]
-    deviation = [float(np.std(r, ddof=1)) if len(r) > 1 else np.nan for r in sides]
-    note = f"standard deviations {deviation[0]:.3g} and {deviation[1]:.3g}; {note}"
-    return _mean(gaps[0] - gaps[1], claim.level, note)
+    gaps = np.mean(ours - theirs, axis=1)
+    return replace(over_replicates(gaps, claim.level), note=note, replicates=gaps.size)
 
 
 def _rows(ds: xr.Dataset, name: str, arm: str, at: Mapping[str, Scalar], over: Sequence[str]) -> np.ndarray:
@@ -192,7 +148,3 @@ def _complete(*rows: np.ndarray) -> tuple[list[np.ndarray], str]:
     """Keep the replicates that are complete in all rows, and say how many they are."""
     whole = np.all([np.all(np.isfinite(r), axis=1) for r in rows], axis=0)
     return [r[whole] for r in rows], f"{np.sum(whole)} of {len(whole)} replicates"
-
-
-def _mean(samples: np.ndarray, level: float, note: str) -> Estimate:
-    return replace(over_replicates(samples, level), note=note, replicates=samples.size)

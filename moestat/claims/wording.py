@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -187,4 +188,4 @@ def _purpose(function: str) -> str:
         return ""
     found = [ast.get_docstring(node) for node in nodes if isinstance(node, ast.FunctionDef) and node.name == name]
     lines = (found[-1] or "").split("\n\n")[0].split() if found else []
-    return f" ({' '.join(lines).rstrip('.')})".replace("``", "") if lines else ""
+    return re.sub("(:[a-z]+:)?`+", "", f" ({' '.join(lines).rstrip('.')})") if lines else ""

@@ -49,7 +49,6 @@ class PseudoTruths:
     box_hits: np.ndarray
     start: np.ndarray  #: (K,) int, index of the start that led here (the first one, if several did).
     scale: float  #: Standard deviation of the target, in the units of ``rmse``.
-    dropped: list[str]  #: Why each of the other starts is not in the list.
     found: int = 0  #: After a search: how many fits from independent starts ended at the best coarse minimum.
     distinct: int = 0  #: At how many minima they ended in all.
     searched: int = 0  #: How many starts there were.
@@ -126,17 +125,15 @@ def pseudo_truths(
         ends, loss, most = search.ends, search.loss, POLISHED
         record = {name: getattr(search, name) for name in ("found", "distinct", "lower_left")}
         record["searched"] = sum(len(losses) for losses in search.start_losses.values())
-    where = f"on 2^{points_log2} points"
-    chosen, dropped = lowest_minima(model, ends, np.sqrt(2.0 * loss), EXPLORE, float(np.std(values)), where)
-    dropped += [f"start {k}: not among the {POLISHED} lowest minima {where}" for k in chosen[most:]]
+    chosen = lowest_minima(model, ends, np.sqrt(2.0 * loss), EXPLORE, float(np.std(values)))
     # the candidates again, on many points
     x, labels = points(polish_log2, "polish"), np.array(chosen[:most])
     values = function(x)
     scale = float(np.std(values))
     last = (LADDER[-1],) if model.expert == "relu" else None  # earlier rungs would leave the basin
     fit = each(model, xp.asarray(x), xp.asarray(values), ends[labels], ladder=last, **how)
-    rmse, where = np.sqrt(2.0 * fit.loss), f"on 2^{polish_log2} points"
-    listed, more = lowest_minima(model, fit.theta, rmse, keep, scale, where, labels)
+    rmse = np.sqrt(2.0 * fit.loss)
+    listed = lowest_minima(model, fit.theta, rmse, keep, scale)
     x = points(polish_log2, "fresh")
     values = function(x)
     names = ("status", "gradient", "decrement", "min_eigenvalue", "box_hits")
@@ -147,45 +144,26 @@ def pseudo_truths(
         **{name: getattr(fit, name)[listed] for name in names},
         start=labels[listed],
         scale=scale,
-        dropped=dropped + more,
         **record,
     )
 
 
-def lowest_minima(
-    model: Model,
-    theta: np.ndarray,
-    rmse: np.ndarray,
-    share: float,
-    scale: float,
-    where: str,
-    labels: np.ndarray | None = None,
-) -> tuple[list[int], list[str]]:
-    """Return the positions of different minima close to the best, best first, and why the others are not among them.
+def lowest_minima(model: Model, theta: np.ndarray, rmse: np.ndarray, share: float, scale: float) -> list[int]:
+    """Return the positions of different minima close to the best, best first.
 
     ``theta`` (S, N, P) and ``rmse`` (S,) say where the fits ended, ``share`` by how much a minimum may exceed the best,
-    ``scale`` the standard deviation of the target, ``where`` on which points, and ``labels`` how the starts are
-    numbered.
+    ``scale`` the standard deviation of the target.
     """
-    labels = np.arange(len(rmse)) if labels is None else labels
     order = [int(k) for k in np.argsort(rmse, kind="stable")]
-    if not np.isfinite(rmse[order[0]]):
-        raise ValueError("no start of the population search led to a finite loss; are target and starts finite?")
     best = rmse[order[0]]
+    if not np.isfinite(best):
+        raise ValueError("no start of the population search led to a finite loss; are target and starts finite?")
     limit = max((1.0 + share) * best, EXACT * scale)
     listed: list[int] = []
-    dropped = []
     for k in order:
-        if not rmse[k] <= limit:
-            above = f"{rmse[k] / best:.4g} times the best" if np.isfinite(rmse[k]) else "not finite"
-            dropped.append(f"start {labels[k]}: root mean square {rmse[k]:.6g} {where}, {above}")
-            continue
-        twin = next((j for j in listed if same_minimum(model, theta[k], theta[j])), None)
-        if twin is None:
+        if rmse[k] <= limit and not any(same_minimum(model, theta[k], theta[j]) for j in listed):
             listed.append(k)
-        else:
-            dropped.append(f"start {labels[k]}: the same minimum as start {labels[twin]} {where}")
-    return listed, dropped
+    return listed
 
 
 @takes_float64("theta", "other", finite=True)

@@ -35,8 +35,6 @@ class Relation:
 class Decomposition:
     """The linear structure of a family."""
 
-    #: (k,), of all functions, each scaled to unit length (functions that vanish stay 0), over the largest.
-    singular_values: np.ndarray
     functions: int
     distinct: int  #: Functions that neither vanish nor are proportional to an earlier one.
     rank: int
@@ -153,16 +151,14 @@ def decompose(columns: np.ndarray, order: np.ndarray, tolerance: float) -> Decom
             kept.append(int(i))
     if not kept:
         nothing = np.zeros((0, columns.shape[1]))
-        return Decomposition(np.zeros(columns.shape[1]), columns.shape[1], 0, 0, np.inf, zero, proportional, nothing)
-    values = np.linalg.svd(unit, compute_uv=False)
+        return Decomposition(columns.shape[1], 0, 0, np.inf, zero, proportional, nothing)
     _, own, rows = np.linalg.svd(unit[:, kept], full_matrices=False)
     rank = int(np.sum(own > tolerance * own[0]))
     floor = tolerance * own[0] if rank == own.size else max(own[rank], np.finfo(float).tiny)
     null = np.zeros((len(kept) - rank, columns.shape[1]))
     null[:, kept] = _sparse(rows[rank:] / length[kept], order[kept])
-    return Decomposition(
-        values / values[0], columns.shape[1], len(kept), rank, float(own[rank - 1] / floor), zero, proportional, null
-    )
+    gap = float(own[rank - 1] / floor)
+    return Decomposition(columns.shape[1], len(kept), rank, gap, zero, proportional, null)
 
 
 def _sparse(rows: np.ndarray, order: np.ndarray) -> np.ndarray:

@@ -69,24 +69,6 @@ def matched(fitted: np.ndarray, truth: np.ndarray, model: FunctionModel) -> np.n
     return _infimum(loss, fitted, truth, model)
 
 
-@takes_float64("fitted", "truth")
-def blocks(fitted: np.ndarray, truth: np.ndarray, model: FunctionModel) -> dict[str, np.ndarray]:
-    """Return the sums of norms by block and kind, ``"gate_over"``, ``"gate_exact"``, ..., and the numbers of cells.
-
-    ``"cells_over"``, ``"cells_exact"``, ``"cells_empty"`` count the true atoms with two or more, one and no atoms.
-    ``truth`` is one measure (N*, P).
-    """
-    distance, cell, over = _cells(fitted, truth, model)
-    own = np.take_along_axis(over, cell, axis=-1)
-    size = _sizes(cell, len(truth))
-    out: dict[str, np.ndarray] = {}
-    for name, part in distance.items():
-        norm = np.take_along_axis(part, cell[..., None], axis=-1)[..., 0]
-        out |= {f"{name}_over": (norm * own).sum(axis=-1), f"{name}_exact": (norm * ~own).sum(axis=-1)}
-    kinds = {"over": size > 1, "exact": size == 1, "empty": size == 0}
-    return out | {f"cells_{kind}": where.sum(axis=-1) for kind, where in kinds.items()}
-
-
 def _powers(exponents: Exponents | None, model: FunctionModel) -> dict[str, tuple[float, float]]:
     given = dict(exponents or {})
     powers = {}

@@ -72,21 +72,6 @@ def infimum(loss: Callable[[Array, Array, Model], Array], fitted: Array, truth: 
     return reduce(xp.minimum, (loss(fitted, truth[k, ...], model) for k in range(truth.shape[0])))
 
 
-def cells(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return the cell of every fitted atom, an int array (..., N); ``truth`` is one measure (N*, P)."""
-    return compare(fitted, truth, model).cell
-
-
-def empty_cells(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return how many true atoms have no fitted atom in their cell, (...); ``truth`` is one measure (N*, P).
-
-    Every loss below is blind to them.
-    """
-    size = compare(fitted, truth, model).size
-    xp = namespace(size)
-    return xp.sum(xp.astype(size == 0, size.dtype), axis=-1)
-
-
 def L1(fitted: Array, truth: Array, model: Model) -> Array:
     r"""Loss of strongly identifiable experts (section 4.1.1).
 

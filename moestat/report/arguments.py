@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import RenderableType
 
+from moestat.report import grid
 from moestat.rounding import number
 from moestat.study.arguments import Argument
 from moestat.study.contents import Paper
@@ -26,7 +25,4 @@ def card(paper: Paper, argument: Argument) -> RenderableType:
         ),
         ("", argument.check if argument.holds(found) else f"{argument.check}: OUTSIDE, the argument is broken"),
     ]
-    grid = Table.grid(padding=(0, 2))
-    for head, text in told:
-        grid.add_row(head, Text(text, overflow="fold"))
-    return Group(Text(f"{argument.id}  ({paper.name})\n"), grid)
+    return grid.card(f"{argument.id}  ({paper.name})", told)

@@ -9,21 +9,17 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from moestat.claims.wording import VERDICTS
+from moestat.claims.wording import AT_SCALE, VERDICTS
 from moestat.report import views
 from moestat.report.items import FAILED, NO, YES, Part
 from moestat.rounding import number
 from moestat.sentences import listed
 from moestat.study.cells import CELLS
 from moestat.study.contents import Paper
-from moestat.study.spec import Scale, Study
+from moestat.study.spec import Study
 
 WIDTH, INDENT, MOST = 100, 12, 14
-KINDS: dict[Scale, str] = {
-    "paper": "at the paper's scale",
-    "reduced": "at reduced scale",
-    "stand-in": "on a stand-in",
-}
+KINDS = {scale: text.strip() or "at the paper's scale" for scale, text in AT_SCALE.items()}
 
 
 def answer(paper: Paper, part: Part, studies: Mapping[str, Study], command: str, *, whole: bool = False) -> list[str]:

@@ -6,11 +6,11 @@ Data frames become these before they are shown, so that what shows verdicts alon
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.segment import Segment
 from rich.text import Text
 
@@ -140,3 +140,13 @@ def _folded(console: Console, cell: str, width: int) -> list[str]:
     if "\n" not in cell and cell_len(cell) <= width:
         return [cell]
     return [line.plain.rstrip() for line in Text(cell).wrap(console, width, overflow="fold")]
+
+
+def card(title: str, told: Iterable[tuple[str, str]]) -> Group:
+    """Return heads with their texts below a title, for rich."""
+    from rich.table import Table
+
+    rows = Table.grid(padding=(0, 2))
+    for head, text in told:
+        rows.add_row(head, Text(text, overflow="fold"))
+    return Group(Text(f"{title}\n"), rows)

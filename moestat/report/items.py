@@ -16,7 +16,6 @@ from moestat.study.cells import CELLS, Cell, name_of
 from moestat.study.contents import Item, Paper
 
 ORIGINS = ("stated", "implied", "ours")
-SCALES = ("paper", "reduced", "stand-in")
 NOT_RUN = "not run"
 WORDS = (*VERDICTS, NOT_RUN)
 YES, NO = ("supported", "no counterexample"), ("not supported", "refuted")

@@ -14,17 +14,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import RenderableType
 
-from moestat.claims.wording import COLUMNS, in_words, rule
-from moestat.report import chance, csv_text, items, views
+from moestat.claims.wording import COLUMNS, in_words, rule, tally
+from moestat.report import chance, csv_text, grid, items, views
 from moestat.report.grid import Shown
 from moestat.report.items import NOT_RUN
 from moestat.rounding import number
 from moestat.runner import manifest_file, records, results
-from moestat.sentences import listed
+from moestat.runner.request import Request
+from moestat.sentences import counted, listed
 from moestat.study import cells, presets, seal
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
@@ -86,16 +85,9 @@ class Run:
         return records.problem_of(map(str, lines))
 
 
-def command(study: str, preset: str, out: Path = OUTPUTS, *, verb: str = "") -> str:
-    """Return the command line that runs a study at a preset, or does ``verb`` with it, in an outputs folder."""
-    words = ["python", "-m", "moestat.study", *([verb] if verb else []), study]
-    words += [] if preset == "quick" else ["--preset", preset]
-    return shlex.join([*words, *([] if out == OUTPUTS else ["--out", str(out)])])
-
-
-def folder_of(study: str) -> str:
-    """Return the name of a study's folder: that of its file."""
-    return Path(study).stem if study.endswith(".py") else study
+def command(study: str, preset: str, out: Path = OUTPUTS) -> str:
+    """Return the command line that runs a study at a preset in an outputs folder."""
+    return Request(study, preset, out=out).command()
 
 
 def runs_and_records(out_root: Path) -> list[Run]:
@@ -159,17 +151,18 @@ def _rows(
     out: Path, name: str, study: Study, runs: Iterable[Run]
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Yield the row of each claim of a study, and what each of its runs came to."""
-    ran = {run.preset: run for run in runs if run.study == folder_of(name)}
+    ran = {run.preset: run for run in runs if run.study == cells.folder_of(name)}
     foreign = {preset: _foreign(name, study, run, out) for preset, run in ran.items()}
     for claim in study.claims:
-        found, why = [], ""
+        found, why, how = [], "", ""
         for preset in presets.strongest_first(study, claim, ran):
             run = ran[preset]
             row = next((row for row in run.claims if row["claim"] == claim.id), None)
             problem = row and (foreign[preset] or _outdated(name, study, claim, run, row, out))
-            why = why or problem or ""
+            if problem and not why:
+                why, how = problem
             found += [_judged(run, row)] if row and not problem else []
-        row = _about(name, study, claim) | (_counting(found) or _not_run(name, study, claim, why))
+        row = _about(name, study, claim) | (_counting(found) or _not_run(name, study, claim, why, how))
         replicates = study.presets[row["preset"]].replicates if row["preset"] in study.presets else 1
         yield row | {"p": chance.p_value(row, claim.region, claim.level, replicates)}, found
 
@@ -209,36 +202,41 @@ def _undecidable(row: Mapping[str, Any]) -> bool:
     return row["verdict"] == "inconclusive" and (not known or row["reason"] == "too few")
 
 
-def _not_run(name: str, study: Study, claim: Claim, why: str) -> dict[str, Any]:
+def _not_run(name: str, study: Study, claim: Claim, why: str, how: str) -> dict[str, Any]:
     best = presets.decisive(study, claim) or "quick"
     empty: dict[str, Any] = dict.fromkeys(("date", "version", "reason", "sealed"), "")
     empty |= dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan) | dict.fromkeys(("verdict", "wording"), NOT_RUN)
-    empty |= {"preset": best, "command": command(name, best), "why": why}
+    empty |= {"preset": best, "command": how or command(name, best), "why": f"{why}: {how}" if why else ""}
     return empty | {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim)}
 
 
-def _foreign(name: str, study: Study, run: Run, out: Path) -> str:
-    """Say what a run is of that the study file is not; an empty text where it is of the same problem."""
+def _foreign(name: str, study: Study, run: Run, out: Path) -> tuple[str, str] | None:
+    """Say what a run is of that the study file is not, and how to mend it; None where it is of the same problem."""
     differing = records.differing(run.problem, study, run.preset) if run.preset in study.presets else []
     if not differing:
-        return ""
-    return (
+        return None
+    why = (
         f"The run on {run.about['date']} ({run.preset}) is of {listed(differing)} than the study file now states, so "
-        f"its verdict is not shown; run it again: {command(name, run.preset, out)}"
+        "its verdict is not shown; run it again"
     )
+    return why, command(name, run.preset, out)
 
 
-def _outdated(name: str, study: Study, claim: Claim, run: Run, row: Mapping[str, str], out: Path = OUTPUTS) -> str:
-    """Say what was changed since a claim was judged; an empty text for nothing."""
+def _outdated(
+    name: str, study: Study, claim: Claim, run: Run, row: Mapping[str, str], out: Path = OUTPUTS
+) -> tuple[str, str] | None:
+    """Say what was changed since a claim was judged, and how it is judged again; None for nothing."""
     now = (claim.source, claim.statement, str(claim.predicted), study.scale_of(run.preset, claim))
+    changed = ""
     if tuple(row[key] for key in ("source", "statement", "predicted", "scale")) != now:
-        return f"The claim has been changed since it was judged in preset {run.preset} ({run.about['date']})."
-    if row["rule"] != rule_digest(study, run.preset, claim):
-        return (
-            f"The rule was changed after the run on {run.about['date']} ({run.preset}); by the rule before the verdict "
-            f"was: {row['wording']}. For the verdict by the new rule: {command(name, run.preset, out, verb='report')}"
-        )
-    return ""
+        changed = f"The claim has been changed since it was judged in preset {run.preset} ({run.about['date']})"
+    elif row["rule"] != rule_digest(study, run.preset, claim):
+        changed = f"The rule was changed after the run on {run.about['date']} ({run.preset}); by the rule before the "
+        changed += f"verdict was: {row['wording']}"
+    kept = records.is_record(run.folder)
+    again = Request(name, run.preset, out=out).command("ship" if kept else "report")
+    again += f" --to {shlex.quote(str(out))}" if kept and out != OUTPUTS else ""
+    return (f"{changed}. Judge it again", again) if changed else None
 
 
 # --- as a page, and in the terminal ----------------------------------------------------------------------------------
@@ -249,7 +247,7 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
 
     Without JavaScript it is the whole table, every reason open to read; the script only hides rows.
     """
-    order = {word: place for place, word in enumerate((*items.WORDS, *items.SCALES, *items.ORIGINS, *cells.CELLS))}
+    order = {word: place for place, word in enumerate((*items.WORDS, *presets.SCALES, *items.ORIGINS, *cells.CELLS))}
     papers = dict.fromkeys(str(row["paper"]) for row in records)
     found = {paper: chance.told([row for row in records if row["paper"] == paper]) for paper in papers}
     return (
@@ -280,11 +278,12 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def title(records: Sequence[dict[str, Any]]) -> str:
-    """Return how many primary claims there are, and how they stand; of the others only their number."""
+    """Return how many primary claims there are, how they stand, how many others, and when all rules were written."""
     mine = primary(records)
-    told = views.tally(mine, **{NOT_RUN: sum(row["verdict"] == NOT_RUN for row in mine)})
+    told = views.in_words(tally(mine) | {NOT_RUN: sum(row["verdict"] == NOT_RUN for row in mine)})
     rest = f"sensitivity: {len(records) - len(mine)}" if len(mine) < len(records) else ""
-    return "; ".join(filter(None, [f"{len(mine)} primary claims: {told}", chance.told(mine), rest]))
+    parts = [f"{counted(len(mine), 'primary claim')}: {told}", chance.told(mine), rest, views.of_rules(records)]
+    return "; ".join(filter(None, parts))
 
 
 def rich(kept: Sequence[dict[str, Any]], head: str) -> Shown:
@@ -327,7 +326,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
     runs = runs_and_records(out_root)
     ((_, found),) = _rows(out_root, name, alone, runs)
     when, estimate = views.when(row), views.estimated(row)
-    which = folder_of(name), row["preset"]
+    which = cells.folder_of(name), row["preset"]
     folder = next((one.folder for one in runs if (one.study, one.preset) == which), out_root)
     sealed = seal.read(folder)
     run = f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
@@ -351,12 +350,10 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
     ]
     others = [other for other in found if other["preset"] != row["preset"]]
     told += [("also run", f"preset {r['preset']}, {r['date']}: {r['wording']}") for r in others]
-    grid = Table.grid(padding=(0, 2))
-    for head, text in told:
-        if text:
-            grid.add_row(head, Text(text, overflow="fold"))
     decided = "No preset of the study judges it."
-    if best := row["preset"] or presets.decisive(study, claim):
+    if row["verdict"] == NOT_RUN and row["why"]:
+        decided = f"Decided again by:\n  {row['command']}"
+    elif best := row["preset"] or presets.decisive(study, claim):
         cost = f", {study.presets[best].expected}" if study.presets[best].expected else ""
         decided = f"Decided by preset {best}{cost}:\n  {command(name, best, out_root)}"
-    return Group(Text(f"{claim.id}  ({name}, {study.paper})\n"), grid), decided
+    return grid.card(f"{claim.id}  ({name}, {study.paper})", [row for row in told if row[1]]), decided

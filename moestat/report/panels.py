@@ -218,8 +218,7 @@ def lines(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
     that equal ones show; many points become a line with a band.
 
     ``options`` of the figure: ``at`` (coordinates), ``within`` (bounds of a variable's intervals, by its name),
-    ``marks`` (places of the horizontal axis by their names, by a panel's title), ``levels`` (heights by their names, by
-    a panel's variable).
+    ``levels`` (heights by their names, by a panel's variable).
     """
     facts, options = Facts(arms=chosen(evidence.ds, panel.arms)), figure.options
     hue = () if figure.hue == "arm" else (figure.hue,)
@@ -244,6 +243,8 @@ def lines(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
         if np.isfinite(mean).any():
             at = beside(x, (index + 0.5) / len(curves) - 0.5, len(curves), log=figure.logx)
             means = mean, np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
+            if figure.logy and np.nanmin(np.fmin(mean, means[1])) <= 0.0:
+                facts.remarks.append(("The logarithmic axis cuts off what reaches 0", name))
             joined = x.dtype.kind == "f" and len(x) > 1
             drawn = {"joined": joined, "marked": not joined or len(x) <= FEW}
             line = stroke(axes, at, means, names.number(name), label=mathtext(name), **drawn)
@@ -256,17 +257,6 @@ def lines(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: N
     for name, height in options.get("levels", {}).get(panel.variable, {}).items():
         axes.axhline(height, **GUIDE)
         axes.text(1.0, height, mathtext(name), transform=axes.get_yaxis_transform(), ha="right", va="bottom", **SMALL)
-    left, right = sorted(axes.get_xlim())
-    for name, place in options.get("marks", {}).get(panel.title, {}).items():
-        if left < place < right:
-            axes.axvline(place, **GUIDE)
-            look: dict[str, Any] = {
-                "transform": axes.get_xaxis_transform(),
-                "rotation": 90,
-                "ha": "right",
-                "va": "bottom",
-            }
-            axes.text(place, 0.02, mathtext(name), **look, **SMALL)
     return facts
 
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from moestat.claims.wording import VERDICTS
 from moestat.report import chance
-from moestat.report.items import NOT_RUN, SCALES, Part
+from moestat.report.items import NOT_RUN, Part
 from moestat.report.views import in_words, of_rules
 from moestat.study.contents import Paper
+from moestat.study.presets import SCALES
 
 WIDTH = 80
 HEADS = [("", "supported"), ("no counter-", "example"), ("not", "supported"), ("", "refuted"), ("", "inconclusive")]

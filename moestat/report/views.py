@@ -206,14 +206,11 @@ def scale_of(scale: str, paper: str) -> str:
     return {"paper": own, "reduced": "reduced scale"}.get(scale, f"a {scale}")
 
 
-def tally(rows: Sequence[Mapping[str, Any]], **more: int) -> str:
-    """Return how many primary claims got which verdict, with their scale, what else they are, when rules were written.
-
-    Behind them stand the verdicts of the sensitivity.
-    """
+def tally(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many primary claims got which verdict, with their scale, those of the sensitivity, and all rules."""
     mine, others = ([row for row in rows if bool(row["cell"]) is stands] for stands in (True, False))
     rest = [f"{SENSITIVITY}: {in_words(wording.tally(others))}"] if others else []
-    return "; ".join(filter(None, [in_words(wording.tally(mine) | more), of_rules(mine), *rest]))
+    return "; ".join(filter(None, [in_words(wording.tally(mine)), *rest, of_rules(rows)]))
 
 
 def sentence(rows: Sequence[Mapping[str, Any]], findings: Sequence[str]) -> str:
@@ -306,7 +303,8 @@ def paragraphs(prose: str) -> Markup:
 
     The rest of Markdown stays text, so that nothing in a formula becomes a link, a heading or an escape.
     """
-    return Markup(text.raised(_prose().render(prose.strip()).rstrip(), "<sup>{}</sup>"))
+    plain = re.sub(":[a-z]+:`~?", "`", prose.strip())  # roles of Sphinx
+    return Markup(text.raised(_prose().render(plain).rstrip(), "<sup>{}</sup>"))
 
 
 @cache

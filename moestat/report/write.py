@@ -19,11 +19,12 @@ from rich.text import Text
 from moestat import files
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge_sealed, judged
-from moestat.claims.wording import Verdict, holds, rule, tally, written
+from moestat.claims.wording import Verdict, broad, holds, rule, tally, written
 from moestat.errors import InputError
 from moestat.report import csv_text, figures, style, tables, views
 from moestat.report.grid import Shown, table
 from moestat.rounding import number
+from moestat.sentences import counted
 from moestat.study import cells, contents, seal
 from moestat.study.presets import figure_file
 from moestat.study.spec import Claim, Figure, Study
@@ -86,9 +87,10 @@ class Report:
         rows = self.claims.to_dict("records")
         told = [_reason(row) for row in rows if math.isnan(row["estimate"])][:SENTENCES]
         primary = [row for row in rows if row["cell"]] or rows
-        more = len(rows) - min(len(primary), ROWS)
-        notes = [f"and {more} more claims: --verbose"] if more else []
-        shown = views.claims(primary[:ROWS], bent=self.bent, notes=notes)
+        primary = [row for row in rows if row in primary or broad(row["verdict"]) == "not supported"][:ROWS]
+        more = len(rows) - len(primary)
+        notes = [f"and {counted(more, 'more claim')}: --verbose"] if more else []
+        shown = views.claims(primary, bent=self.bent, notes=notes)
         spare = [
             "statement",
             "says",
@@ -226,8 +228,8 @@ def page(
         paper=_of_paper(study, stands.values()),
         scale=views.scale_of(study.scale_of(preset), study.paper),
         tally=tally(primary or rows),
-        rules=views.of_rules(primary or rows),
-        sensitivity=len(rows) - len(primary) if primary else 0,
+        rules=views.of_rules(rows),
+        sensitivity=counted(len(rows) - len(primary), "claim") if 0 < len(primary) < len(rows) else "",
         counts=evidence.count(),
         warnings=lines(provenance.get("notes")),
         findings=told,

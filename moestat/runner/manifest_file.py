@@ -40,7 +40,7 @@ class _Manifest(BaseModel):
     rules: str = ""
     origins: list[dict[str, Any]] = []
     tally: dict[str, int] = {}
-    cells: dict[str, float] | list[Any] = {}
+    cells: dict[str, float] = {}
     problem: list[str] = []
     notes: list[str] = []
     left_out: list[str] = []

@@ -2,14 +2,15 @@
 
 A run at the scale of the paper says more than a reduced one, and that more than a stand-in. Among presets of one scale
 the declared ``rank`` counts: *quick* is a look (0), all others decide (1), unless the study says otherwise. Of
-presets that decide alike the first is the cheapest, since presets are written from the cheapest to the
-dearest. What is said of a series, a loss of one arm over one axis, stands once, in its rate (or that of a block of
-parameters): claims, tables and figures read it here.
+presets that decide alike the first is the cheapest, since presets are written from the cheapest to the dearest; but
+one that runs a part of another's replicates and grid never takes its place. What is said of a series, a loss of one
+arm over one axis, stands once, in its rate (or that of a block of parameters): claims, tables and figures read it here.
 """
 
 from __future__ import annotations
 
 import fnmatch
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, get_args
 
@@ -56,14 +57,34 @@ def decisive(study: Study, claim: Claim) -> str:
 
 
 def strongest_first(study: Study, claim: Claim, presets: Iterable[str]) -> list[str]:
-    """Order presets that were run: the one that says most about a claim first, the dearest of those that say alike."""
-    place = {name: i for i, name in enumerate(study.presets)}
-    return sorted(presets, key=lambda name: (*_says(study, claim, name), -place.get(name, -1)))
+    """Order presets that were run: the one that says most about a claim first, the dearest of those that say alike.
+
+    One that runs a part of another's replicates and grid comes after it.
+    """
+    place, says = (
+        {name: i for i, name in enumerate(study.presets)},
+        {name: _says(study, claim, name) for name in presets},
+    )
+
+    def order(name: str) -> tuple[object, ...]:
+        part = any(says[other] == says[name] and _is_part(study, name, other) for other in says)
+        return *says[name], part, -place.get(name, -1)
+
+    return sorted(says, key=order)
 
 
 def _says(study: Study, claim: Claim, preset: str) -> tuple[int, int]:
-    own = study.presets[preset].rank if preset in study.presets else None
-    return SCALES.index(study.scale_of(preset, claim)), -(int(preset != "quick") if own is None else own)
+    return SCALES.index(study.scale_of(preset, claim)), -study.rank_of(preset)
+
+
+def _is_part(study: Study, preset: str, of: str) -> bool:
+    """Return whether a preset runs the problem of another, with fewer replicates or on a smaller grid."""
+    if not {preset, of} <= study.presets.keys():
+        return False
+    part, whole = study.presets[preset], study.presets[of]
+    points, among = (set(itertools.product(*(study.grid | one.grid).values())) for one in (part, whole))
+    within = part.replicates <= whole.replicates and points <= among
+    return within and (part.replicates, points) != (whole.replicates, among) and part.settings == whole.settings
 
 
 def figure_file(study: Study, preset: str, figure: str) -> str:

@@ -59,6 +59,7 @@ def _sentence(item: Mapping[str, Any], loc: Loc, model: type[BaseModel]) -> str:
         hint = nearest(value, words) if isinstance(value, str) else ""
         return f"is {show(value)}{hint or ';'} allowed are {expected}"
     message = str(item["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    message = message.partition(", unable to parse")[0]
     if isinstance(value, Mapping) and kind in ("value_error", "assertion_error"):
         return message
     return f"is {show(value)}: {message[:1].lower()}{message[1:]}"

@@ -216,7 +216,7 @@ class Panel(Strict):
 
 OPTIONS = {
     "rates": frozenset({"at", "share_y"}),
-    "lines": frozenset({"at", "share_y", "within", "marks", "levels"}),
+    "lines": frozenset({"at", "share_y", "within", "levels"}),
     "heatmap": frozenset({"at", "digits", "origin", "ylabel", "vmin", "vmax"}),
 }
 """The ``options`` that figures of a kind take; those of kind 'function' are its function's own."""

@@ -80,10 +80,8 @@ def test_cases_are_counted_against_the_rule(rule, cases):
         (lambda ds: rules.largest(LOSSES, loss_of("one"), over=[]), "also runs over t"),
         (lambda ds: rules.largest(ds, claim(variable="gain")), "no variable 'gain'"),
         (lambda ds: rules.largest(ds, claim(at={"step": 3})), "has no axis 'step'"),
-        (lambda ds: rules.spread(ds, claim()), "also runs over experts"),
         (lambda ds: rules.peak(ds, claim(), value=32), "experts = 32"),
         (lambda ds: rules.lead(ds, claim(), others=["a"]), "other arm"),
-        (lambda ds: rules.widest(ds, claim(), over="experts", values=[4]), "two values"),
     ],
 )
 def test_what_is_not_there_is_named(ask, message):
@@ -101,39 +99,12 @@ def test_gap_averages_paired_differences():
     assert (found.low, found.high) == pytest.approx((test.low, test.high))
 
 
-def test_ranks_correlate_as_scipys_do():
-    first, second = gaussian([0, 1, 2], 9, 3).T, gaussian([2, 1, 0], 9, 4).T
-    second[3] = 1.0  # constant: no correlation
-    each = [stats.spearmanr(one, two).statistic for one, two in zip(first, second, strict=True) if np.ptp(two)]
-    found = rules.spearman(first, second)
-    assert np.isnan(found[3]) and found[np.isfinite(found)] == pytest.approx(each)
-
-
-def test_spread_tells_scatter_from_position():
-    rng = np.random.default_rng(5)
-    values = np.stack([rng.standard_normal(200), 5 + rng.standard_normal(200), 3 * rng.standard_normal(200)])
-    wide = rules.spread(dataset(values), claim(at={"experts": 16}, versus_at={"experts": 8}))
-    same = rules.spread(dataset(values), claim(at={"experts": 4}, versus_at={"experts": 8}))
-    # E|x - median| is sqrt(2 / pi) standard deviations: the difference is 1.6, within 5 standard errors of 0.13
-    assert wide.low > 0 and wide.value == pytest.approx(2 * np.sqrt(2 / np.pi), abs=0.65)
-    assert same.value == pytest.approx(0, abs=5 * 0.6 * np.sqrt(2 / 200))
-
-
 def test_replicates_with_holes_are_left_out():
     values = gaussian([0, 1, 2], 9, 7)
     values[1, 4] = np.nan
     found = rules.peak(dataset(values), claim(), value=16)
     whole = rules.peak(dataset(np.delete(values, 4, axis=1)), claim(), value=16)
     assert (found.value, found.low) == (whole.value, whole.low) and "8 of 9 replicates" in found.note
-
-
-def test_widest_is_the_largest_paired_difference():
-    shared = gaussian([0, 0, 0], 12, 1)[:1]
-    ds = dataset(shared + np.array([[0.0], [0.3], [-0.4]]))
-    found = rules.widest(ds, claim(), over="experts", values=[4, 8, 16])
-    assert (found.value, found.low, found.high) == pytest.approx((0.7, 0.7, 0.7)) and "= 8 and 16" in found.note
-    noise = rules.widest(dataset(gaussian([0, 0, 0], 12, 2)), claim(), over="experts", values=[4, 8, 16])
-    assert noise.low == 0 < noise.value < noise.high
 
 
 def test_several_comparisons_share_the_level():
@@ -149,11 +120,3 @@ def test_several_comparisons_share_the_level():
     assert (found.low, found.high) == pytest.approx((min(t.low for t in tests), min(t.high for t in tests)))
     peak = rules.peak(dataset(values), claim(), value=EXPERTS[1])
     assert (peak.low, peak.high) == pytest.approx((found.low, found.high))
-    widest = rules.widest(dataset(values), claim(), over="experts", values=EXPERTS)
-    tests = [
-        stats.ttest_rel(values[i], values[j]).confidence_interval(1 - 0.05 / 3) for i, j in ((0, 1), (0, 2), (1, 2))
-    ]
-    bounds = [(abs(t.low), abs(t.high)) for t in tests]
-    assert widest.high == pytest.approx(max(max(b) for b in bounds))
-    apart = [min(b) for t, b in zip(tests, bounds, strict=True) if t.low * t.high > 0]
-    assert widest.low == pytest.approx(max(apart, default=0.0)) and apart

@@ -202,7 +202,7 @@ def test_what_a_reader_must_know_stands_in_sentences():
     assert f"has {regular['log_likelihood']:.3f}; {int(regular['starts'])} of 40 starts came there" in told
     assert "0 of 40 starts and" in told and "the starts say nothing of what else was missed" in told
     assert "% of starts" not in told and "BIC and AIC cannot choose" in told and "samples, fewer than" in told
-    assert "On a bound" in told or fit.standard_errors.loc["gate"].notna().all()
+    assert "On a bound" in told
     # a bound that is met as it stands, in the units of y
     wide = maximum_likelihood(x, y, experts=2, variances=(0.2, 1.0), starts=10)
     np.testing.assert_allclose(wide.parameters.loc["variance"], 0.2)

@@ -9,7 +9,7 @@ from moestat.errors import InputError
 from moestat.losses import matching
 from moestat.losses.fisher import fisher_line
 from moestat.losses.function import rmse
-from moestat.losses.general import blocks, matched, voronoi
+from moestat.losses.general import matched, voronoi
 from moestat.losses.sandwich import sandwich_line
 
 X = np.random.default_rng(0).uniform(-1, 1, (600, 2))
@@ -46,9 +46,6 @@ def test_blocks_have_exponents_by_kind_of_cell():
     fitted[2, 3:5] -= [0.03, 0.04]
     losses = [voronoi(fitted, TRUTH, COSINE, e) for e in (None, {"expert": 1}, {"expert": (3, 0.5)})]
     np.testing.assert_allclose(losses, [0.1 + 2 * 0.05**2, 0.2, 0.1**3 + 2 * 0.05**0.5], rtol=1e-9)
-    parts = blocks(fitted, TRUTH, COSINE)
-    assert parts["expert_exact"] == pytest.approx(0.1) and parts["expert_over"] == pytest.approx(0.1)
-    assert (parts["cells_exact"], parts["cells_over"], parts["cells_empty"]) == (1, 1, 0)
     assert matched(fitted, TRUTH, COSINE) == pytest.approx(0.15)
     batch = voronoi(np.stack([fitted, np.full_like(fitted, np.nan)]), np.stack([TRUTH, fitted[:2]]), COSINE)
     assert batch[0] < losses[0] and np.isnan(batch[1])

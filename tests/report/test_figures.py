@@ -139,6 +139,9 @@ def test_a_logarithmic_axis_takes_geometric_means_and_has_no_place_for_zero():
     expected = np.exp(np.log(ds["accuracy"].sel(arm="mlp", experts=4)).mean("replicate")).values[1:]
     assert lines(canvas.axes[0], color=style.COLOURS[0])[0].get_ydata() == pytest.approx(expected)
     assert "step = 0 has no place on a logarithmic axis" in facts.remarks[0][0]
+    ds["accuracy"] -= ds["accuracy"].mean()
+    _, (facts,) = figures.draw_evidence(Evidence(ds, own.study_for(ds), "quick"), made)
+    assert ("The logarithmic axis cuts off what reaches 0", "MLP") in facts.remarks
 
 
 def test_lines_over_text_and_truth_values():

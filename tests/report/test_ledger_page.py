@@ -56,7 +56,7 @@ def test_every_run_is_named_with_its_provenance(outputs, monkeypatch):
     assert quick["preset"] == "quick" and "--set shift=0.5" in quick["command"]
     page = _written(outputs, monkeypatch, "html")
     assert "--set shift=0.5" in page
-    assert "not run<small>decided by <code>python -m moestat.study waits</code>" in page
+    assert "not run<small>decided by <code>python -m moestat.study waits --preset quick</code>" in page
 
 
 def test_write_belongs_to_claims_and_wants_a_form_that_it_knows(tmp_path):

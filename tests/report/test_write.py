@@ -131,7 +131,7 @@ def test_the_page_says_what_was_run_and_what_went_wrong_and_shows_markup_of_nobo
 def test_claims_of_the_sensitivity_are_marked_and_not_counted(monkeypatch, tmp_path):
     monkeypatch.setattr(cells, "of_studies", lambda studies: {"example:faster": cells.Place("Figure 1", "experiment")})
     report = write_outputs(*example(), "quick", tmp_path, provenance=PROVENANCE)
-    assert "Claims: 1 not shown at reduced scale; rules: 1 sealed, 0 edited, 0 added; sens" in str(report.summary)
+    assert "Claims: 1 not shown at reduced scale; sensitivity: 1 supported at reduced" in str(report.summary)
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(report.answer())
     shown = console.export_text()
@@ -140,7 +140,7 @@ def test_claims_of_the_sensitivity_are_marked_and_not_counted(monkeypatch, tmp_p
     assert page.index('id="claim-faster"') < page.index('id="claim-slope"'), "what is primary comes first"
     assert 'href="#claim-faster"' in page and 'href="#claim-slope"' not in page, "the first screen has what is primary"
     assert page.count("stated, sensitivity") == 2 and "stated, experiment of Figure 1" in page
-    assert "Not counted here: 2 claims of the sensitivity" in page
+    assert "Beside these verdicts stand those of 2 claims of the sensitivity" in page
 
 
 FINDINGS = {
@@ -180,7 +180,8 @@ def test_the_ledger_prefers_the_paper_and_knows_changed_claims(written, tmp_path
     changed = ledger.frame(ledger.rows(tmp_path, {"example": type(study).model_validate(content)}))
     assert list(changed["verdict"]) == ["not run", "not supported", "inconclusive"]
     assert "has been changed" in changed["why"][0]
-    assert changed["command"][0] == "python -m moestat.study example --preset paper"
+    again = f"report example --preset paper --out {tmp_path}"
+    assert changed["command"][0] == f"python -m moestat.study {again}" and changed["why"][0].endswith(again)
 
 
 OPEN = {"verdict": "inconclusive", "ci_low": "-1", "ci_high": "1", "reason": "across the edge"}

@@ -18,10 +18,7 @@ def test_a_shard_names_the_machine_and_the_kernels_that_computed_it(tmp_path):
     for path in shards(tmp_path):
         made = shard.read(path)[0].provenance
         assert made["cpu"] and made["numpy"] == np.__version__ and made["host"]
-        assert (
-            any("openblas" in text or "mkl" in text or "blis" in text for text in made["blas"])
-            or not origin.here()["blas"]
-        )
+        assert made["blas"] == origin.here()["blas"]
     kept = json.loads((tmp_path / "study/quick/manifest.json").read_text())
     assert [row["replicates"] for row in kept["origins"]] == [4] and kept["versions"]["numpy"] == np.__version__
 

@@ -195,8 +195,11 @@ def test_numbers_that_the_code_does_not_give_are_found_and_another_machine_may_d
 
 def test_a_record_is_not_replaced_by_other_numbers_unasked(record, tmp_path):
     study, out = record
+    sums = next(out.glob("records/*/*/SHA256SUMS"))
+    before = sums.read_text()
     code, said, err = inside("ship", study, "--out", out, "--to", out)
     assert code == 0 and "the same numbers as before, judged again" in said, err
+    assert sums.read_text() == before  # to the last digit, though a record has seven of them
     tampered(out, 2.0)
     run = tmp_path / "run"
     assert inside(study, "--out", run, "--jobs", 1, "--quiet", "--no-report")[0] == 0

@@ -179,7 +179,7 @@ def test_a_run_of_another_problem_judges_nothing(ran, old, new, told):
     path, out = ran[0], ran[1].parents[1]
     assert "0 not run" in said("--claims", path, "--out", out)
     path.write_text(path.read_text().replace(old, new))
-    again = f"run it again: python -m moestat.study {path} --out {out}"
+    again = f"run it again: python -m moestat.study {path} --preset quick --out {out}"
     for text in (said("--claims", path, "--out", out), said("claim", f"{path}:mean-rate", "--out", out)):
         assert f"is of {told} than the study file now states" in text and "not run" in text
         assert again.replace(" ", "") in text.replace(" ", "")
@@ -204,7 +204,7 @@ def test_when_a_rule_was_written_stands_beside_its_verdict_everywhere(ran):
     assert f"Claims: 2 supported; r{rules}." in told and "supported edited" in told and "supported added" in told
     page = (folder / "report.html").read_text()
     assert f"R{rules}." in page and "(edited)" in page and "(added)" in page
-    assert f"0 not run; r{rules}" in said("--claims", path, *out, "--write", path.parent / "l.html")
+    assert f"; r{rules}; written to" in said("--claims", path, *out, "--write", path.parent / "l.html")
     page = (path.parent / "l.html").read_text()
     assert f"R{rules}." in page and "rule (edited)" in page
     assert "supported (rule: edited)" in said("claim", f"{path}:mean-rate", *out)

@@ -52,6 +52,14 @@ def test_of_runs_that_say_alike_the_largest_counts():
     assert presets.strongest_first(made, made.claims[0], ["large", "gone", "paper"])[0] == "paper"
 
 
+def test_a_run_of_a_part_of_another_never_takes_its_place():
+    small = {"replicates": 1}
+    made = study({}, quick={}, large={}, fewer=small, point={"grid": {"n": [1]}}, other=small | {"settings": {"k": 2}})
+    ran = ["quick", "large", "fewer", "point", "other"]
+    order = ["other", "large", "point", "fewer", "quick"]  # other settings are another problem, which the author ranks
+    assert presets.strongest_first(made, made.claims[0], ran) == order
+
+
 def test_an_unknown_id_names_those_that_are_near():
     known = {"task_construction": load.known_studies()["task_construction"]}
     with pytest.raises(InputError, match=r"near are .*:moe-routing"):
