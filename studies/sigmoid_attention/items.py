@@ -351,8 +351,8 @@ paper = Paper(
             findings=[
                 Finding(
                     when={"figure_readings:some-reading-2": "not supported"},
-                    text="With full batches no start gives its four slopes: with the ninth atom split off a true one three come out, and "
-                    "not the fourth.",
+                    text="With full batches no start gives its four slopes: with the ninth atom split off a true one "
+                    "three come out, and not the fourth.",
                 ),
             ],
             objection="It repeats Figure 1 from a sigmoid truth; tested by the reading that gives Figure 1, and by "
