@@ -142,7 +142,8 @@ arguments = [
         id="theorem-2-constant",
         item="Theorem 2",
         says="The bound holds, and more: two truths of different L2r have the same function, so that the minimax risk "
-        "does not fall with n at all. It does so for ReLU experts, too, and sets no experts apart.",
+        "does not fall with n at all. So it is for ReLU experts and for networks with the factor lambda, too, which "
+        "the paper sets apart from polynomials.",
         verdict="proved",
         premises=[
             Premise(
@@ -150,37 +151,35 @@ arguments = [
                 "inf sup E[L2r(G_n, G)] >~ n^(-1/2)",
                 where="Theorem 2",
             ),
-            Premise(
-                words="if the Voronoi cell A_j is empty, the corresponding summation term is ... zero",
-                where="section 4.1.1",
-            ),
+            SPARSE,
         ],
         derivation=[
-            "Let G have an atom of constant gate, weight w and expert eta, and G' the weight w' and k eta, with w' k^p "
-            "= w, k > 1 near 1.",
-            "f_G = f_G' (ReLU: with p = 1), so the data have one law, and no estimator can be near both.",
+            "Let G have N* atoms of constant gate, weights w_j and experts eta_j, and G' the weights w'_j and k eta_j, "
+            "with w'_j k^p = w_j, k > 1, and no k eta_i an eta_j.",
+            "f_G = f_G' (ReLU, or lambda in the place of eta: with p = 1), so the data have one law, and no estimator "
+            "can be near both.",
             "Hence sup E[L2r(G_n, .)] >= min over H of (L2r(H, G) + L2r(H, G')) / 2, a constant.",
-            "It is positive: by compactness a minimiser H with sum 0 would have in the cell of that atom all weight at "
-            "eta, w in total, for G, and at k eta, w' in total, for G'; but eta != k eta, and k eta is no other "
-            "expert of G.",
-            "With N* = 1 it is at least |w - w'| / 2, for the weights of H cannot sum to both.",
+            "It is positive: let delta be the least distance of an eta_i from a k eta_j. An atom of H is at least "
+            "delta / 2 from all eta_i or from all k eta_j, and is in a cell of both truths.",
+            "So one of the two losses is at least of the order (delta / 2)^r, whatever an empty cell costs.",
             "Remark (i) follows in the same sense: no power of n bounds the largest error of over-specified "
             "parameters.",
         ],
-        reading="One in which an empty cell costs nothing, not even the weight w* of its atom, and N* > 1: then the "
-        "minimum must be taken over measures that reach every cell.",
+        reading="One that fixes the size of eta, or takes truths of which some gate is not constant.",
         check=f"{IDENTITIES}:two_truths",
         shows={
             "difference of f": ZERO,
-            "least sum of losses": (0.1428571428, 100.0),
-            "difference of weights": (0.14, 0.15),
+            "least sum of losses over its bound, N* = 1": (1.0, 100.0),
+            "least sum of losses over its bound, N* = 2": (1.0, 100.0),
         },
     ),
     Argument(
         id="theorem-3-shares",
         item="Theorem 3",
-        says="The bound fails for polynomials and ReLU experts, and for every expert with an outer factor: the gates "
-        "of two shares of one expert move apart by t while f moves by t^2.",
+        cell="example",
+        says="For polynomials and ReLU experts, and for every network with the outer factor lambda, which the paper "
+        "counts among the weakly identifiable, the bound fails: the gates of two shares of one expert move apart by t "
+        "while f moves by t^2. GELU experts without lambda are not concerned.",
         verdict="disproved",
         premises=[
             Premise(
@@ -200,8 +199,7 @@ arguments = [
             "sigmoids of scores that differ, and are not opposite, are independent over polynomials; near the truth "
             "both shares must have the true score.",
         ],
-        reading="One in which best measures have no two atoms of one expert; experts that cannot be split, such as "
-        "GELU without an outer factor, are not concerned.",
+        reading="One in which best measures have no two atoms of one expert, or of experts that cannot be split.",
         check=f"{IDENTITIES}:moved_shares",
         shows={"order of f, with b": order(2), "order of f, without b": order(2), "order of L3": order(1)},
     ),
@@ -209,6 +207,7 @@ arguments = [
         Argument(
             id=f"theorem-{k}-vanishing",
             item=f"Theorem {k}",
+            cell="example",
             says="For polynomials of degree p >= 2 the bound fails along a superfluous atom that vanishes: f moves by "
             f"t^p, L{k} by t. For p = 1 both move by t, and this path says nothing.",
             verdict="disproved",
@@ -283,12 +282,13 @@ arguments = [
     Argument(
         id="theorem-5-shares",
         item="Theorem 5",
-        says="The bound fails without b, too, for polynomials and ReLU experts: the gates of two shares move apart by "
-        "t while f moves by t^2.",
+        cell="example",
+        says="Without b, too, the bound fails for polynomials, ReLU experts and networks with the outer factor lambda: "
+        "the gates of two shares move apart by t while f moves by t^2. GELU experts without lambda are not concerned.",
         verdict="disproved",
         premises=[PARTIAL_POLYNOMIALS],
         derivation=["As for Theorem 3, with b = 0 in every score: the argument nowhere uses b."],
-        reading="One in which best measures have no two atoms of one expert.",
+        reading="One in which best measures have no two atoms of one expert, or of experts that cannot be split.",
         check=f"{IDENTITIES}:moved_shares",
         shows={"order of f, with b": order(2), "order of f, without b": order(2), "order of L3": order(1)},
     ),
@@ -335,48 +335,6 @@ arguments = [
             shows={"difference of f": ZERO, "distance of eta": APART},
         )
         for k, gate in [(2, "A, b, c"), (4, "A, c")]
-    ),
-    Argument(
-        id="figure-1-floor",
-        item="Figure 1",
-        says="The slopes of the softmax curves are no rates: in the readings that give them the loss does not fall to "
-        "0 with n. With the ninth atom a copy it tends to what ten steps make of a mass that is counted twice; with "
-        "one split off L3 to the truth itself tends to 2 log 2.",
-        verdict="disproved",
-        premises=[
-            Premise(
-                words="the softmax quadratic gating MoE converges at the rate of order O(n^(-0.24))",
-                where="section 5.1",
-            ),
-            Premise(
-                words="the gating and expert parameters are initialized near their ground-truth values ... gradient "
-                "descent for 10 epochs with a fixed learning rate of 0.1",
-                where="App. E.1.2",
-            ),
-        ],
-        derivation=[
-            "A copy doubles e^c of its atom: f is not f* at the start, and the gradient of the mean square has a limit "
-            "there, as n grows, that is not 0.",
-            "Ten full-batch steps are a continuous map of the start, which tends to that of the population, uniformly "
-            "near the start: gradients are means of independent terms of bounded variance.",
-            "As the start tends to the copy, the end tends to the image of the copy, a point that does not depend on "
-            "n.",
-            "L3 to the best measures is continuous, and there it is 0 only where f = f*, which ten such steps do not "
-            "reach.",
-            "So log L3 tends to a constant. Where the radius is above this floor, L3 falls like the radius; where "
-            "below, not at all.",
-            "Of an atom that is split the two halves have the intercept c - log 2: L3 to the truth, as it is written "
-            "in (12), is 2 log 2 where f = f*.",
-        ],
-        reading="One in which L3 is taken to the best measures and the ninth atom has a share of the mass of another "
-        "one, or steps that go on until they have converged: the slope is then that of the radius, or of least "
-        "squares.",
-        check=f"{IDENTITIES}:ten_steps",
-        shows={
-            "error of f after ten steps": (0.01, 1.0),
-            "order of the end in the radius": order(1),
-            "L3 of a split atom less 2 log 2": ZERO,
-        },
     ),
     Argument(
         id="bias-of-the-scores",

@@ -20,6 +20,7 @@ paper = Paper(
             experiment=[
                 "sample_complexity:d8-sigmoid-dense-linear",
                 "sample_complexity:d8-sigmoid-dense-square",
+                "sample_complexity:d8-sigmoid-dense-gelu",
                 "sample_complexity:d8-softmax-sparse-gelu",
                 "sample_complexity:d8-softmax-dense-gelu",
                 "sample_complexity:gates-*-d8",
@@ -29,7 +30,7 @@ paper = Paper(
             "derived. In the sparse regime with the sigmoid the order of eta stands for that of the experts, as in "
             "section 4.1.1: the error of their outputs to the truth itself is not kept. Levels of the errors (the "
             "fewer data of the abstract) are not compared: a start has the smaller loss without any fit. GELU experts "
-            "are judged with a = 0 allowed in the dense regime, in claims of ours. ReLU experts alone at d = 8 would "
+            "are judged with a = 0 allowed, which the examples leave out. ReLU experts alone at d = 8 would "
             "take hundreds of truths, and are rows of the studies. For the softmax and ReLU experts in the dense "
             "regime our copy of the table reads eps^(-2), where section 4.2 has eps^(-4), on which its comparison "
             "rests: the latter is taken.",
@@ -44,9 +45,11 @@ paper = Paper(
         ),
         Item(
             name="Section 3",
-            says="Two fitted atoms that tend to one true atom represent it only if its gate is constant, so that in "
-            "the dense regime least squares tends to the closest functions of the model other than the true one.",
-            statement=["dichotomy:together-*", "dichotomy:gap-relu"],
+            says="Two fitted atoms that tend to one true atom represent it only if its gate is constant. From this it "
+            "is concluded that in the dense regime least squares tends to the closest functions of the model other "
+            "than the true one.",
+            statement=["dichotomy:together-*"],
+            proof=["dichotomy:gap-relu"],
             also=["Appendix C.1.1"],
             findings=[
                 Finding(
@@ -109,6 +112,7 @@ paper = Paper(
                 "sigmoid_regimes:theorem-1-relu-d8",
                 "sigmoid_regimes:over-atoms-gelu-d8",
                 "sigmoid_regimes:exact-atoms-gelu-d8",
+                "small_noise:theorem-1-gelu",
                 "settled_argmin:theorem-1-argmin",
             ],
             unchecked="The rate at the truths of App. E.1 is that of fits, which a bound that fails along a path does "
@@ -124,8 +128,7 @@ paper = Paper(
             also=["Section 4.1.2", "Equation 11"],
             unchecked="A bound on the worst truth: the risk at one truth bears on it in neither direction, so the "
             "sequence behind it (Lemma 2) is checked and the supremum is not. The printed proof is an item of its own "
-            "(Appendix B.3). Repaired, it gives a bound that does not fall with n, for ReLU experts as well, so that "
-            "it sets no experts apart.",
+            "(Appendix B.3).",
             objection="A bound on the worst truth says nothing of a fast fit at one; agreed, and therefore not tested "
             "by fits.",
         ),
@@ -141,6 +144,7 @@ paper = Paper(
             name="Theorem 3",
             says="Dense regime, weakly identifiable experts: the distance L3 to the set of best measures is "
             "O_P(sqrt(log n / n)).",
+            statement=["sigmoid_regimes:theorem-3-gelu-d8"],
             example=[
                 "sigmoid_regimes:theorem-3-relu-d8",
                 "sigmoid_regimes:theorem-3-linear-d8",
@@ -152,6 +156,11 @@ paper = Paper(
             "not decide; where they are steeper than -1/2 they are before their asymptotics.",
             findings=[
                 Finding(
+                    when={"sigmoid_regimes:theorem-3-gelu-d8": "inconclusive"},
+                    text="For the experts that the paper names the bound fails. For others, as GELU without the factor "
+                    "lambda, it is open: the fits do not tell it from a bound that fails.",
+                ),
+                Finding(
                     when={
                         "sigmoid_regimes:dense-quotient-linear": "supported",
                         "sigmoid_regimes:dense-quotient-gelu": "supported",
@@ -162,8 +171,8 @@ paper = Paper(
                     "not: polynomials of degree 2 or more need eta kept from 0, or that atom taken out of the loss.",
                 ),
             ],
-            objection="Shares that meet are a thin set that no fit visits; tested: with little noise fits of linear "
-            "experts do not have the rate.",
+            objection="Shares that meet are a thin set that no fit visits; tested: at d = 3, N* = 3 and a noise "
+            "variance of 1e-10 fits of linear experts do not have the rate.",
         ),
         Item(
             name="Figure 1",
@@ -174,12 +183,14 @@ paper = Paper(
                 "sigmoid_vs_softmax:printed-*",
                 "figure_readings:some-reading-1",
                 "figure_readings:some-reading-levels",
+                "figure_batches:some-stochastic-reading*",
             ],
             statement=["sigmoid_vs_softmax:faster-*-both", "settled_argmin:faster-*"],
             conclusion="experiment",
             unchecked="What the figure is offered for, a faster sigmoid by least squares (section 5.1), is judged in "
-            "its cell of statements. That the slopes are those of the start, and that the losses are below the "
-            "information bound, is ours; the paper does not say how the loss is scaled.",
+            "its cell of statements. The batch of its stochastic gradient descent is not printed: printed-* and "
+            "figure_readings take full batches. That the losses are below the information bound is ours; the paper "
+            "does not say how the loss is scaled.",
             also=["Section 5.1", "Appendix E.1"],
             findings=[
                 Finding(
@@ -187,10 +198,11 @@ paper = Paper(
                         "sigmoid_vs_softmax:printed-*": "supported",
                         "figure_readings:some-reading-1": "supported",
                         "figure_readings:any-reading-1": "not supported",
+                        "figure_batches:some-stochastic-reading": "supported",
                     },
-                    text="Two starts give all four slopes: the ninth softmax atom a copy of a true one (7 or 8 "
-                    "truths of ten), or split off one with L3 to the truth itself (ten); to the best measures that "
-                    "start falls like n^(-1/2). They are no rates of either gate.",
+                    text="With full batches two starts give all four slopes, within 0.1: the ninth softmax atom a copy "
+                    "(7 or 8 truths of ten), or split off, with L3 to the truth itself (ten). In batches of 1000 the "
+                    "second does, in batches of 100 none (five truths).",
                 ),
                 Finding(
                     when={"figure_readings:bound-softmax-*": "supported"},
@@ -198,8 +210,8 @@ paper = Paper(
                     "estimator that is not told the truth has them.",
                 ),
             ],
-            objection="Starts near the truth are what App. E.1 says; tested: other such starts have other slopes, from "
-            "-1/2 to 0.",
+            objection="Stochastic gradient descent from near the truth is what App. E.1 says; tested: by start and "
+            "batch the losses fall like n^(-1/2), stay or rise.",
         ),
         Item(
             name="Table 2",
@@ -278,10 +290,20 @@ paper = Paper(
             name="Theorem 4",
             says="Score without b, sparse regime, partial-strongly identifiable experts: L4 = O_P(sqrt(log n / n)); "
             "linear experts then need eps^(-4) samples and not exponentially many.",
-            statement=["non_identifiability:thm4-gelu", "small_noise:theorem-4-gelu"],
+            statement=["small_noise:theorem-4-gelu"],
+            proof=["non_identifiability:thm4-gelu"],
             also=["Appendix C.1.2", "Equation 53", "Appendix C.2.2"],
-            objection="The examples that fail have an outer factor, or ReLU; GELU experts need none; tested: along two "
-            "opposite A their bound stays.",
+            unchecked="The bound of all measures: two atoms of opposite A are one path.",
+            findings=[
+                Finding(
+                    when={"small_noise:theorem-4-gelu": "inconclusive"},
+                    text="For the experts that the paper names the bound fails. For others, as GELU without the factor "
+                    "lambda, it is open: what its proof needs of two atoms of one cell holds, and the fits do not tell "
+                    "it from a bound that fails.",
+                ),
+            ],
+            objection="The examples that fail have an outer factor, or ReLU; GELU experts need none; tested: fits of "
+            "them cannot tell this bound from that of Theorem 1, which fails.",
         ),
         Item(
             name="Definition 4",
@@ -295,9 +317,15 @@ paper = Paper(
             name="Theorem 5",
             says="Score without b, dense regime, partial-weakly identifiable experts: L5 = O_P(sqrt(log n / n)), "
             "eps^(-2) samples.",
-            example=["partial_quadratic:theorem-5-*"],
+            statement=["partial_quadratic:theorem-5-gelu"],
+            example=["partial_quadratic:theorem-5-relu", "partial_quadratic:theorem-5-linear"],
             also=["Appendix C.1.3", "Equation 54", "Appendix C.2.3"],
             findings=[
+                Finding(
+                    when={"partial_quadratic:theorem-5-gelu": "inconclusive"},
+                    text="For the experts that the paper names the bound fails. For others, as GELU without the factor "
+                    "lambda, it is open: the fits do not tell it from a bound that fails.",
+                ),
                 Finding(
                     when={"partial_quadratic:quotient-*": "supported"},
                     text="With the noise of these fits the loss without b, modulo splitting and null atoms, falls at "
@@ -317,14 +345,14 @@ paper = Paper(
             says="Data from a sigmoid truth, SGD: slopes -0.54 (ReLU) and -0.07 (linear) in the sparse regime, -0.53 "
             "and about -0.4 in the dense one.",
             experiment=["figure_readings:printed-*", "figure_readings:some-reading-2"],
-            unchecked="Its legends cannot be read in our copy, so that its levels are not compared; least squares of "
-            "these cells is in sigmoid_regimes.",
+            unchecked="Full batches alone were run. Its legends cannot be read in our copy, so that its levels are not "
+            "compared; least squares of these cells is in sigmoid_regimes.",
             also=["Appendix D"],
             findings=[
                 Finding(
                     when={"figure_readings:some-reading-2": "not supported"},
-                    text="No start gives its four slopes: with the ninth atom split off a true one three come out, and "
-                    "not the fourth.",
+                    text="With full batches no start gives its four slopes: with the ninth atom split off a true one "
+                    "three come out, and not the fourth.",
                 ),
             ],
             objection="It repeats Figure 1 from a sigmoid truth; tested by the reading that gives Figure 1, and by "

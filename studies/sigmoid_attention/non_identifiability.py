@@ -1,16 +1,17 @@
-"""Does the bound of Theorem 4 hold along its hardest path? (sigmoid-attention, Theorems 1 and 4).
+"""Does the bound of Theorem 4 hold along two atoms of opposite A? (sigmoid-attention, Theorems 1 and 4).
 
 Theorems 1 and 4 rest on ||f_G - f*|| >= C L(G, G*). A truth is drawn as in App. E.1, and two atoms that stand for one
 of constant gate are followed along t. Without b in the score their A is +-t uu': f moves by t^2, and so does L4. With b
 the same could not be said: b = +-t u, with A of order t^2, moves f by t^4 and L1 by t^2 (argument
-theorem-1-any-expert), the contrast of the figure. Other paths along which a bound fails are proved, too (arguments.py).
+theorem-1-any-expert), the contrast of the figure. It is one path, and not the one of the least ratio: a step of the
+proof, no test of the theorem. Other paths along which a bound fails are proved, too (arguments.py).
 """
 
 from moestat import Study
 from moestat.study.rules import slope
 
 study = Study(
-    "Does the bound of Theorem 4 hold along its hardest path?",
+    "Does the bound of Theorem 4 hold along two atoms of opposite A?",
     paper="sigmoid-attention",
     source="SA Thms 1 and 4",
     question="The theorems bound a loss between parameters by the distance between regression functions. Without b in "

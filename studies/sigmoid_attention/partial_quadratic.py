@@ -170,6 +170,22 @@ for expert, (experts, examples) in EXPERTS.items():
         dict(source="SA Cor. 2", because=SPLIT),
     )
 
+study.claim(
+    "theorem-5-gelu",
+    "Dense regime, GELU experts without the factor lambda, a = 0 allowed, score without b: L5 converges at the rate "
+    "sqrt(log n / n).",
+    function(
+        "studies.sigmoid_attention.parts.rules:slope_beside_failure",
+        "L5",
+        "dense-gelu-partial",
+        options=dict(arm="dense-linear-partial", variable="L5"),
+    ).at_most(-0.4, predicted=-0.5),
+    dict(source="SA Thm 5", presets=["quick", "table", "many", "paper"]),
+    because="At generic parameters they are partial-weakly identifiable (identifiability), and cannot be split.",
+    hindsight="Slopes of these fits had been seen, and those of linear experts, whose bound fails (argument "
+    "theorem-5-shares), with them.",
+)
+
 for name, title, losses in [
     (
         "figure",

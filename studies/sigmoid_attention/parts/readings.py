@@ -20,6 +20,7 @@ from moestat.study.spec import Claim, Figure
 
 NINTH = dict(copy="a copy", split="split off", elsewhere="elsewhere", target="best pseudo-truth")
 SUFFIX = {"": "", "-half": ", half mean square", "-batches": ", batches of 100"}
+SUFFIX |= {"-batches-1000": ", batches of 1000", "-batches-10": ", batches of 10"}
 LOSSES = dict(to_best="L3 to the best measures (sparse: L1)", to_truth="L3 to the truth itself")
 Region = Sequence[float]
 
@@ -53,7 +54,7 @@ def _readings(ds: xr.Dataset, options: Mapping[str, Any]) -> Iterator[tuple[xr.D
     Curves of one group have one kind of start.
     """
     arms, groups, levels = set(ds["arm"].values), options["groups"], options.get("levels", {})
-    for loss, suffix in itertools.product(options.get("losses", LOSSES), SUFFIX):
+    for loss, suffix in itertools.product(options.get("losses", LOSSES), options.get("steps", SUFFIX)):
         for kinds in itertools.product(*(group["ninth"] for group in groups)):
             names = {
                 curve: (f"{curve}-{kind}{suffix}", region)
@@ -70,7 +71,8 @@ def best(ds: xr.Dataset, claim: Claim, **options: Any) -> Estimate:
     """Return the largest share of truths, over all readings, in which every curve is as printed.
 
     ``groups``: curves, with the regions of their slopes, and the kinds of start that they may have together;
-    ``losses``: some of those in ``LOSSES``; ``levels``: curve -> scale, exponent and factor (:func:`share`).
+    ``losses``: some of those in ``LOSSES``; ``steps``: some of those in ``SUFFIX``; ``levels``: curve -> scale,
+    exponent and factor (:func:`share`).
     """
     return _extreme(ds, options, "largest")
 
@@ -129,7 +131,7 @@ def picture(
             axes.set_yticks(range(shares.sizes["exponent"]), [minus(f"{a:g}") for a in shares["exponent"].values])
             axes.tick_params(labelsize=6.5, length=0)
         axes_of[0].set_ylabel(minus(title), fontsize=7)
-    for letter, head, axes in zip("abcdef", heads, grid[0], strict=False):
+    for letter, head, axes in zip("abcdefgh", heads, grid[0], strict=False):
         axes.set_title(f"({letter}) {head}", loc="left")
     canvas.supxlabel("radius of the start at n = 1000, standard deviation of a coordinate", fontsize=8)
     canvas.supylabel("power of n with which the radius falls", fontsize=8)

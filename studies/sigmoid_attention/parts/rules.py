@@ -127,6 +127,24 @@ def slope_of_sum(ds: xr.Dataset, claim: Claim, *, parts: Sequence[str]) -> Estim
     return replace(fit.rate, subject=subject, note="; ".join(notes), reasons=reasons, replicates=fit.complete)
 
 
+def slope_beside_failure(ds: xr.Dataset, claim: Claim, *, arm: str, variable: str) -> Estimate:
+    """Estimate a slope that shows a rate only where the same design shows that another loss has it not.
+
+    ``variable`` of ``arm`` is a loss whose bound is disproved: where its interval is not outside of the region, fits of
+    this design do not tell a bound that holds from one that fails, and nothing is decided.
+    """
+    fit = _fit(ds, claim, claim.variable)
+    other = _fit(ds, claim.model_copy(update={"arm": arm}), variable)
+    value, ends = rounded(other.slope, other.low, other.high)
+    reasons = fit.reasons
+    if _side(claim, other.low, other.high) != "outside":
+        failing = f"{variable} of {arm}, whose bound fails, has the slope {value} {ends}".rstrip()
+        reasons = (*reasons, f"The design does not tell a bound that holds from one that fails: {failing}.")
+    note = f"{fit.complete} complete replicates at {fit.sizes.size} sizes"
+    subject = f"The slope of {claim.variable} over {claim.over}"
+    return replace(fit.rate, subject=subject, note=note, reasons=reasons, replicates=fit.complete)
+
+
 def _fit(ds: xr.Dataset, claim: Claim, name: str) -> rates.RateFit:
     """Fit a series; errors of experts, which records hold and runs do not, are computed from the parameters."""
     of_experts = {STORED.format(part): part for part in PARTS}

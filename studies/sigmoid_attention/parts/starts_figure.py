@@ -25,12 +25,12 @@ PRINTED = {
 }
 """Scale and exponent of the powers of n in the legends of Fig. 1, by gate and expert."""
 STARTS = {
-    "printed": "as printed, near the truth",
+    "printed": "radius 0.05 n^(-1/2)",
     "split": "the same, ninth atom split off",
     "numbers": "at the softmax truth's numbers",
     "wide": "radius 0.1, whatever n",
 }
-"""The starts, as the legend names them; where the ninth atom of a printed start comes from stands in the panel."""
+"""The starts, as the legend names them; where the ninth atom of the first one comes from stands in the panel."""
 NINTH = {"softmax": "ninth atom a copy", "sigmoid": "beside its target"}
 EXPERTS = {"relu": "ReLU", "linear": "linear"}
 
@@ -65,7 +65,7 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
         n, mean, low, high, _ = along(ds["L3"].sel(arm=name), "n", log=True)
         slope = round(evidence.series("L3", "n", name).fit.slope, 2) + 0.0  # no -0.00
         colour, bars = style.colour(number), np.stack([mean - low, high - mean])
-        axes.errorbar(n, mean, yerr=bars, color=colour, label=words, linewidth=1.2, **style.marker(number))
+        axes.errorbar(n, mean, yerr=bars, color=colour, label=minus(words), linewidth=1.2, **style.marker(number))
         axes.annotate(
             minus(f"{slope:.2f}"), (n[-1], mean[-1]), (5, 0), textcoords="offset points", color=colour, va="center"
         )
@@ -81,7 +81,7 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
     if kept is not None and arm in kept["arm"].values:
         sizes, mean, *_ = along(kept["L3"].sel(arm=arm), "n", log=True)
         axes.plot(sizes, mean, "s:", color=style.INK, markersize=3, linewidth=0.8, label="least squares (record)")
-    axes.text(0.02, 0.03, f"printed start: {NINTH[gate]}", transform=axes.transAxes, fontsize=7)
+    axes.text(0.02, 0.03, f"first start: {NINTH[gate]}", transform=axes.transAxes, fontsize=7)
     axes.set_xlim(n[0] / 1.3, n[-1] * 2.6)
 
 

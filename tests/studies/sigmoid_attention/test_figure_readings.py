@@ -8,6 +8,8 @@ import xarray as xr
 from cells import a_claim, computed
 
 import moestat
+from moestat.claims.selection import NoAnswerError
+from studies.sigmoid_attention.figure_batches import GROUPS
 from studies.sigmoid_attention.figure_readings import REGIONS
 from studies.sigmoid_attention.parts import figure_readings, readings
 from studies.sigmoid_attention.parts.figure_readings import EXPONENTS, RADII
@@ -71,6 +73,11 @@ def test_shares_and_the_best_reading_are_those_of_the_slopes():
         rule(ds, a_claim(at_least=0.5), groups=groups, losses=["to_best"]) for rule in (readings.best, readings.worst)
     )
     assert (best.value, worst.value) == (0.75, 0.0) and "a copy" in best.note and "radius 0.1" in best.note
+    tens = ds.assign_coords(arm=[f"{name}-batches-10" for name in ds["arm"].values])
+    of_steps = dict(groups=groups, losses=["to_best"], steps=["-batches-10"])
+    assert readings.best(tens, a_claim(at_least=0.5), **of_steps).note.count("batches of 10") == 1
+    with pytest.raises(NoAnswerError, match="No reading"):
+        readings.best(ds, a_claim(at_least=0.5), **of_steps)
 
 
 def test_the_pages_say_which_starts_give_all_four_slopes():
@@ -89,3 +96,22 @@ def test_the_pages_say_which_starts_give_all_four_slopes():
     assert [truths(copy, loss, "copy", "target") for loss in readings.LOSSES] == [8, 8]
     assert [truths(split, loss, "split", "target") for loss in readings.LOSSES] == [0, 10]
     assert truths(own, "L3", "printed", "printed") == 7
+
+
+def test_the_pages_say_which_batches_give_all_four_slopes():
+    """Of five truths: in batches of 1000 all, from one start by one loss; in batches of 100 one at most."""
+    ds = moestat.load(Path(__file__).parents[3] / "outputs/records/figure_batches/paper")
+    shares = {
+        (batch, loss, ninth): min(
+            readings.share(ds, loss, f"{curve}-{ninth if 'soft' in curve else 'target'}-{batch}", region)
+            .sel(exponent=-0.5, radius=0.0158)
+            .item()
+            for curve, region in REGIONS.items()
+        )
+        for batch in ("batches-1000", "batches")
+        for loss in readings.LOSSES
+        for ninth in ("copy", "split")
+    }
+    assert shares.pop(("batches-1000", "to_truth", "split")) == 1 and max(shares.values()) <= 0.2
+    best = readings.best(ds, a_claim(at_least=0.5), groups=GROUPS, steps=["-batches"])
+    assert best.value == 0.2

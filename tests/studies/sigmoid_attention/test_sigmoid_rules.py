@@ -75,6 +75,19 @@ def test_a_small_slow_part_does_not_show_in_the_slope_and_is_named(slow, decides
     assert decides or "part has the slope -0.2" in found.reasons[0] and "(8 of 8 replicates)" in found.reasons[0]
 
 
+@pytest.mark.parametrize(("failing", "decides"), [(-0.25, True), (-0.5, False), (-0.41, False)])
+def test_a_rate_is_shown_only_where_a_bound_that_fails_is_seen_to_fail(failing, decides):
+    ds = results(loss=-0.5)
+    other = results(bad=failing).assign_coords(arm=["b"])
+    found = rules.slope_beside_failure(
+        xr.merge([ds, other], join="outer"), claim(variable="loss", arm="a", at_most=-0.4), arm="b", variable="bad"
+    )
+    plain = rates.fit(ds["loss"].sel(arm="a"), over="n")
+    assert (found.value, found.low, found.high) == (plain.slope, plain.low, plain.high)
+    assert (found.reasons == ()) == decides
+    assert decides or "bad of b, whose bound fails, has the slope" in found.reasons[0]
+
+
 def test_errors_of_experts_are_computed_where_only_fitted_parameters_are_there(monkeypatch):
     """A record holds them in the place of the parameters, a run does not: both are judged alike."""
     ds, asked = a_sum(-0.25), []
