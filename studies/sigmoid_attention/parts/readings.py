@@ -111,7 +111,9 @@ def picture(
     heads = [head for head in columns if any(head == one for _, one in there)]
     whole = {head for head in heads if all((curve, head) in there for curve in curves)}
     least = {head: np.min([there[curve, head].values for curve in curves], axis=0) for head in whole}
-    canvas = style.new_figure(max(style.TWO_COLUMNS, 1.5 * len(heads)), 0.95 * len(curves) + 1.1)
+    narrow = len(heads) > 3
+    small = 6 if narrow else 7
+    canvas = style.new_figure(max(style.TWO_COLUMNS, 1.9 * len(heads)), 0.95 * len(curves) + 1.1)
     grid = canvas.subplots(len(curves), len(heads), sharex=True, sharey=True, squeeze=False)
     for (curve, (title, *_)), axes_of in zip(curves.items(), grid, strict=True):
         for head, axes in zip(heads, axes_of, strict=True):
@@ -123,13 +125,14 @@ def picture(
             axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
             for (row, column), value in np.ndenumerate(shares.values):
                 colour = style.PAGE if value > 0.5 else style.INK
-                axes.text(column, row, f"{value:.0%}", color=colour, fontsize=7, ha="center", va="center")
+                axes.text(column, row, f"{value:.0%}", color=colour, fontsize=small, ha="center", va="center")
             for row, column in np.argwhere(least[head] >= 0.5) if head in whole else ():
                 corner = (column - 0.5, row - 0.5)
                 axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=style.COLOURS[1], linewidth=2, zorder=3))
             axes.set_xticks(range(shares.sizes["radius"]), [f"{r:g}" for r in shares["radius"].values])
             axes.set_yticks(range(shares.sizes["exponent"]), [minus(f"{a:g}") for a in shares["exponent"].values])
             axes.tick_params(labelsize=6.5, length=0)
+            axes.tick_params(axis="x", labelrotation=90 * narrow)
         axes_of[0].set_ylabel(minus(title), fontsize=7)
     for letter, head, axes in zip("abcdefgh", heads, grid[0], strict=False):
         axes.set_title(f"({letter}) {head}", loc="left")
