@@ -59,7 +59,8 @@ class Fit:
         """Say for every member how its fit ended, in one sentence."""
         names = ("status", "loss", "gradient", "decrement", "min_eigenvalue", "box_hits")
         rows = zip(*(to_numpy(getattr(self, name)) for name in names), strict=True)
-        flat = [f" ({count:.0f} flat directions left out)" for count in to_numpy(self.flat)] or [""] * len(self.status)
+        counts = to_numpy(self.flat) if len(self.flat) else np.zeros(len(self.status))
+        flat = [f" ({count:.0f} flat directions left out)" if count else "" for count in counts]
         return [
             f"{Status(int(status)).sentence} Loss {loss:.6g}, projected gradient {gradient:.1e}, Newton decrement "
             f"{decrement:.1e}, smallest free eigenvalue {smallest:.1e}{left}, {hits} coordinates on the box."

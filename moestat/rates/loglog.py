@@ -127,7 +127,8 @@ class RateFit:
 
     def __str__(self) -> str:
         span = f" from {self.sizes[0]:g} to {self.sizes[-1]:g}" if self.sizes.size else ""
-        upper = "" if self.bend else f"upper half {self.last_half}, "
+        half = self.last_half
+        upper = "" if self.bend else f"upper half {half if half.se > 0 else f'{half.value:.3f}'}, "
         one = self.complete == 1
         counted = f"1 replicate, {self.kind}" if one else f"{self.complete} replicates"
         return (

@@ -95,7 +95,7 @@ def test_fits_do_not_depend_on_their_batch(gate, expert, precision, monkeypatch)
     alone = least_squares(model, x[1:2], y[1:2], starts[1:2], **options)
     order = np.array([3, 0, 4])
     shuffled = least_squares(model, x[order], y[order], starts[order], **options)
-    for name in newton.Fit.__dataclass_fields__:
+    for name in set(newton.Fit.__dataclass_fields__) - {"flat"}:  # of functions only
         a, b, c = (getattr(fit, name) for fit in (together, split_up, shuffled))
         np.testing.assert_array_equal(a, b, err_msg=name)
         np.testing.assert_array_equal(a[order], c, err_msg=name)
