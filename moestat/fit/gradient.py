@@ -45,7 +45,7 @@ def sgd(
     start: Array,
     *,
     batch_size: int,
-    order: Sequence[np.ndarray] | None = None,
+    order: Sequence[np.ndarray | np.random.Generator] | None = None,
     epochs: int = 10,
     step: float = 0.1,
 ) -> Array:
@@ -60,8 +60,9 @@ def sgd(
         K starts per replicate (start rules, say), which share the replicate's samples and their order.
     batch_size : int
         Samples per step: 1 to n; n is full-batch gradient descent. The last step of an epoch takes what is left.
-    order : sequence of R arrays, optional
-        Per replicate its permutations of 0..n-1, ints (epochs, n). Not needed for full batches.
+    order : sequence of R orders, optional
+        Per replicate either its permutations of 0..n-1, an int array (epochs, n), or a generator that draws one per
+        epoch. A replicate's result depends on its own order only. Not needed for full batches.
     step : float, default 0.1
         Of the mean of r^2 over the minibatch, as in PyTorch's ``MSELoss``: it is taken times the mean of 2 r df/dtheta.
         In the isometric coordinates it is the step on the full matrix A, whose antisymmetric part does not move.
@@ -89,7 +90,7 @@ def sgd(
             for _ in range(epochs):
                 theta = theta - rate * gradient_at(theta)[1]
             return xp.reshape(theta, start.shape)
-        for part_x, part_y in _minibatches(x, y, batch_size, _orders(order, x.shape[0], n, epochs)):
+        for part_x, part_y in _minibatches(x, y, batch_size, _orders(order, x.shape[0], n, epochs, batch_size)):
             _, gradient = model.gradient(theta, part_x[:, None, :, :], part_y[:, None, :])
             theta = theta - rate * gradient
     return xp.reshape(theta, start.shape)
@@ -113,7 +114,9 @@ def on_all_samples(model: Model, n_atoms: int, x: Array, y: Array) -> Callable[[
     return compiled
 
 
-def _orders(order: Sequence[np.ndarray] | None, replicates: int, n: int, epochs: int) -> Iterator[np.ndarray]:
+def _orders(
+    order: Sequence[np.ndarray | np.random.Generator] | None, replicates: int, n: int, epochs: int, batch_size: int
+) -> Iterator[np.ndarray]:
     """Yield the permutations (R, n) of each epoch."""
     if order is None or len(order) != replicates:
         given = "not given" if order is None else f"given for {len(order)}"
@@ -123,6 +126,9 @@ def _orders(order: Sequence[np.ndarray] | None, replicates: int, n: int, epochs:
     for epoch in range(epochs):
         rows = []
         for r, own in enumerate(order):
+            if isinstance(own, np.random.Generator):
+                rows.append(own.permutation(n))
+                continue
             if np.shape(own) != (epochs, n) or np.any(np.bincount(own[epoch], minlength=n) != 1):
                 raise ValueError(f"the order of replicate {r} must be {epochs} permutations of 0..{n - 1}")
             rows.append(own[epoch])

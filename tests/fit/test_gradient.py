@@ -105,6 +105,15 @@ def test_values_on_all_samples_are_those_of_the_model():
     np.testing.assert_allclose(gradient, plain, rtol=1e-10, atol=1e-13)
 
 
+def test_generators_draw_one_permutation_per_epoch():
+    x, y, start, _ = _case(MODELS[0])
+    rngs = [np.random.default_rng(r) for r in range(3)]
+    drawn = np.stack([[rng.permutation(41) for _ in range(2)] for rng in rngs])
+    by_hand = sgd(MODELS[0], x, y, start, batch_size=8, order=list(drawn), epochs=2)
+    fresh = [np.random.default_rng(r) for r in range(3)]
+    assert _bits(sgd(MODELS[0], x, y, start, batch_size=8, order=fresh, epochs=2)) == _bits(by_hand)
+
+
 def test_divergence_is_left_in_the_result_and_spares_the_others():
     model = Model("softmax", "full", "polynomial", 3, power=3)
     x, y, start, order = _case(model)
