@@ -48,10 +48,10 @@ NOISE = Premise(
     where="Definition 1",
 )
 FAR = [
-    "By eq. (4) f = W' z, z = sum_h a_h X_h with weights a_h > 0 whose sum is L. Let |W_KQ| <= kappa; the noise "
-    "tokens be s w + e_j, |w| = 1, |e_j| <= 1, s large; and i the expert.",
-    "At the query eps v_n' their scores are s w' W_KQ eps v_n' + O(kappa), for one of the two eps not below O(kappa): "
-    "they have a share q of that attention, q > 0 by kappa and L alone, whatever s is.",
+    "By eq. (4) f = W' z, z = sum_h a_h X_h with weights a_h > 0 whose sum is L. Let |W_KQ| <= kappa; i be the expert; "
+    "and the noise tokens s w + e_j, s w their mean, |w| = 1, |e_j| <= 1, s large: w is uniform, given s and all e_j.",
+    "At the query eps v_n' their scores are s w' W_KQ eps v_n' + O(kappa), for one of the two eps, which i and w "
+    "settle, not below O(kappa): so a share q of that attention, q > 0 by kappa and L alone, whatever s is.",
     "So f = s A W' w + B, A >= q, |B| <= 2 L |W|: once q s |W' w| > 2 L |W| it has the sign of W' w, whatever y is.",
     "Top-1 routing by scores that are linear in the sum of tokens does not see y and eps either, but for w of a share "
     "O(M^2 / s); nor is q s |W' w| too small, but for a share O(M / s). Neither depends on the sizes of Theta and W.",
@@ -66,6 +66,10 @@ OTHER_STEPS = (
 A_SUM = (
     "One in which the losses (5) and (7) sum over the K = Theta(N^2) samples, in place of their mean, as the proof "
     "does: then v_n' W_KQ v_n grows by more than N sigma_0^0.5 / M."
+)
+LARGE = (
+    "Or one without Lemma 11, which is not shown at Proposition 1's T1: if W' X may be of the order M sigma_0^0.5, "
+    "the cap has no 1/M, and M of the order N log N no contradiction."
 )
 
 arguments = [
@@ -184,8 +188,8 @@ arguments = [
         id="time-of-stage-two",
         cell="proof",
         item="Proposition 2",
-        says="T2 - T1 has no 1/N: v_n' W_KQ v_n takes of the order M / (eta_a sigma_0^0.5) steps to change by a "
-        "constant, N times as long as appendix E says.",
+        says="If Lemma 11 is granted, T2 - T1 has no 1/N: v_n' W_KQ v_n takes of the order M / (eta_a sigma_0^0.5) "
+        "steps to change by a constant, N times as long as appendix E says.",
         verdict="disproved",
         premises=[
             Premise(
@@ -198,7 +202,7 @@ arguments = [
             LOSS,
         ],
         derivation=[*GROWTH, "A change by a constant takes 2 M / (C eta_a sigma_0^0.5) steps, of the mean expert."],
-        reading=A_SUM,
+        reading=f"{A_SUM} {LARGE}",
         check=f"{IDENTITIES}attention_growth",
         shows={
             "growth times M / sqrt(sigma_0)": (0.0, 0.5),
@@ -319,7 +323,8 @@ arguments = [
             "N sigma_0^0.5 / d^0.5, which grows like N^0.5.",
         ],
         reading="One in which sigma_0 N^2 / d stays bounded, for d is open: with d = N^2 it holds. The proof needs the "
-        "gradient along v_n small beside that along c_n, and it is not in any.",
+        "gradient along v_n small beside that along c_n, and it is not in any. With E over W_0, too, both are 0: "
+        "experts are alike then, and their gradients sum to 0 (Corollary 1).",
         check=f"{IDENTITIES}router_gradients",
         shows={
             "order in N of the gradient along v_n over its bound": (0.4, 0.6),
@@ -330,8 +335,8 @@ arguments = [
     Argument(
         id="attention-gradients",
         item="Lemma 14",
-        says="The gradient for mu = nu = v_n is O(sigma_0^0.5 / M), in the mean over experts: without the N of the "
-        "lower bound, since the loss is a mean over the samples, of which the proof takes the sum.",
+        says="If Lemma 11 is granted, the gradient for mu = nu = v_n is O(sigma_0^0.5 / M), in the mean over experts: "
+        "without the N of the lower bound, since the loss is a mean over samples, and the proof takes their sum.",
         verdict="disproved",
         premises=[
             Premise(
@@ -346,7 +351,7 @@ arguments = [
             *GROWTH,
             "The lemma has a mean of c N sigma_0^0.5 / M at least: a contradiction from N = C / (2 c) on.",
         ],
-        reading=A_SUM + " Without the N it is seen with the mean.",
+        reading=f"{A_SUM} {LARGE} Without the N the bound is seen with the mean.",
         check=f"{IDENTITIES}attention_growth",
         shows={
             "growth times M / sqrt(sigma_0)": (0.0, 0.5),

@@ -81,13 +81,14 @@ study.claim(
 
 study.finding(
     {"promised-fewer-than-single": "supported", "ideal-w-fewer-than-single": "supported"},
-    "In the weights that a stage trains, W_KQ in stage II and W in stage III, experts as the propositions promise them "
-    "have fewer conflicts than a single transformer.",
+    "Where a stage begins, in the weights that it trains, W_KQ in stage II and W in stage III, experts as the "
+    "propositions promise them have fewer conflicts than a single transformer. In W there are next to none by "
+    "construction: experts whose attention is aligned read little but y v_n.",
 )
 study.finding(
     {"ideal-fewer-than-single": "not supported"},
-    "In W_KQ, which stage III does not train, the conflicts are more than in a single transformer once the attention "
-    "is aligned as Proposition 2 has it.",
+    "In W_KQ, which stage II trains, the conflicts are more than in a single transformer once the attention is aligned "
+    "as Proposition 2 has it: where stage II is to end.",
 )
 
 # --- figures ----------------------------------------------------------------------------------------------------------

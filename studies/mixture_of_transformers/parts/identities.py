@@ -121,9 +121,10 @@ def _drawn(rng: np.random.Generator, noise: np.ndarray, y: np.ndarray, eps: np.n
 def noise_floor() -> dict[str, float]:
     """Send far noise to drawn mixtures; and draw from Definition 1, for the smallest share of wrong signs over W.
 
-    The first: of draws of Theta, W, W_KQ (3 experts, L = 5, d = 4) and noise tokens near s w, the share in which both
-    labels, with one of the two eps, get one expert and one sign of f. The second (sigma_xi = 2, W_KQ = a v v', a = 1,
-    10 and 100): the smallest share of samples with y f <= 0, over 200 drawn W, v and the W that descent comes to.
+    The first: of draws of Theta, W, W_KQ (3 experts, L = 5, d = 4) and noise tokens whose mean is s w, the share in
+    which both labels, with one of the two eps, get one expert and one sign of f. The second (sigma_xi = 2,
+    W_KQ = a v v', a = 1, 10 and 100): the smallest share of samples with y f <= 0, over 200 drawn W, v and the W that
+    descent comes to.
     """
     rng, draws, far, signs = np.random.default_rng(9), 400, 1e4, np.array([[1, 1], [-1, 1], [1, -1], [-1, -1]])
     same = 0
@@ -132,7 +133,8 @@ def noise_floor() -> dict[str, float]:
         kq = rng.standard_normal((3, 4, 4))
         kq *= 2 / np.linalg.norm(kq, ord=2, axis=(1, 2), keepdims=True)
         toward = rng.standard_normal(4)
-        tokens = far * toward[:, None] / np.linalg.norm(toward) + 0.1 * rng.standard_normal((4, 2))
+        apart = 0.1 * rng.standard_normal((4, 2))
+        tokens = far * toward[:, None] / np.linalg.norm(toward) + apart - apart.mean(axis=1, keepdims=True)
         x = _drawn(rng, np.broadcast_to(tokens, (4, 4, 2)), *signs.T)
         expert = np.argmax(x.sum(axis=2) @ theta.T + rng.random(3), axis=1)
         f = np.array([_summed(one[None], kq[m])[0] @ w[m] for one, m in zip(x, expert, strict=True)])
