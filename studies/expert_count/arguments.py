@@ -27,8 +27,9 @@ arguments = [
     Argument(
         id="lemma-14-share",
         item="Lemma 14",
-        says="For a fixed number of experts and sigma_0 small enough no gradient has the share 1 - sigma_0^0.2 of its "
-        "norm along the own signal in every patch; for one expert and P = 4, below sigma_0 = 1/32.",
+        says="Where T^(m) < T_1, by the lemma for every M = o(sigma_0^-0.075) up to logarithms, no gradient has the "
+        "share 1 - sigma_0^0.2 of its norm along the own signal in every patch, once sigma_0 is small: below 1/32 for "
+        "P = 4.",
         verdict="disproved",
         premises=[
             Premise(
@@ -42,12 +43,14 @@ arguments = [
             "The norm is over all P blocks of an expert, and the P components along the signal are orthogonal.",
             "So their squares add up to at most the squared norm: P (1 - sigma_0^0.2)^2 <= 1.",
             "At P = 4 that is sigma_0 >= 1/32, and (1 - P^(-1/2))^5 for any P.",
-            "By the lemma T^(m) is at most M^4 sigma_0^0.3 times T_1, up to logarithms: for fixed M there is such a t "
-            "once sigma_0 is small: with M = 1 below 1/32, with M = 2 at 0.001, and the more experts, the lower.",
+            "By the lemma T^(m) is at most M^4 sigma_0^0.3 times T_1, up to logarithms, and so below it for every M = "
+            "o(sigma_0^-0.075), once sigma_0 is small: for fixed M (2: at 0.001), and for K log K log log d, the lower "
+            "end of Theorem 1's range, as sigma_0 <= d^-0.01 there (K fixed).",
             "Its proof leaves the sum over patches out in (14): with (1 - o(1)) / sqrt(P) in place of the share "
             "it goes through where patches start equal.",
         ],
-        reading="One in which the norm is that of the patch's own block; eq. (5), which uses it, has the expert's.",
+        reading="One in which the norm is that of the patch's own block; eq. (5), which uses it, has the expert's. Or "
+        "the sum over p, for no quantifier is printed: it is up to sqrt(P) times the norm; (57) uses one patch.",
         check=SHARE,
         shows={
             "share asked for": (0.74, 0.75),
@@ -61,8 +64,8 @@ arguments = [
     Argument(
         id="lemma-15-growth",
         item="Lemma 15",
-        says="For a fixed number of experts and sigma_0 small enough the own signal cannot grow by "
-        "(1 - sigma_0^0.2) eta a step in every patch at once, for the same reason.",
+        says="For the same M and sigma_0 the own signal cannot grow by (1 - sigma_0^0.2) eta a step in every patch at "
+        "once, for the same reason.",
         verdict="disproved",
         premises=[
             Premise(

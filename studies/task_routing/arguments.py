@@ -230,4 +230,31 @@ arguments = [
         check=f"{IDENTITIES}:object_alone",
         shows={"largest rank": (1, 6.5), "rank that is needed": exactly(8)},
     ),
+    Argument(
+        id="one-template",
+        item="Theorem 4.2",
+        cell="example",
+        says='Tasks of one template, "*1 is *2.", with subjects of their own and an object for each have weights as in '
+        "the theorem.",
+        verdict="proved",
+        premises=TWO_HEADS,
+        derivation=[
+            "2 L|T| = 8 coordinates hold a level, k for a subject of task k, a place on a circle for every token, the "
+            "position, copies of level and place, and a constant.",
+            "One head, all but its last share on the first position, copies the subject's level a and place; the "
+            "other is silent. Of the router's scores 2 k a - k^2 that of the subject's task is the largest.",
+            "Expert k is piecewise linear in 10 times the position plus a projection of the place that tells subjects "
+            'apart: "is" at position 1, the objects at position 2, "." at position 3. That is a knot for each pair and '
+            "two more, of L|T(k)| + N.",
+            "It writes the place of the next token, times a factor: the logits lie in the plane of Lemma 5.1, and the "
+            "factor leaves what the residual connection adds, and epsilon, behind.",
+        ],
+        reading="None; other templates, and subjects that tasks share, are not in it.",
+        check=f"{IDENTITIES}:one_template",
+        shows={
+            "prefixes that fail": exactly(0),
+            "neurons over L|T| + table": (-10, 0),
+            "coordinates": exactly(8),
+        },
+    ),
 ]

@@ -75,7 +75,8 @@ study.claim(
     "valid next tokens.",
     fitting("one-template"),
     source="TR Thm 4.2",
-    because="the theorem speaks of any finite set of templates",
+    because="the theorem speaks of any finite set of templates; other weights, which fit, are those of the argument "
+    "one-template",
     hindsight=SEEN,
 )
 for id, size, case in [

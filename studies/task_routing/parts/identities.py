@@ -8,7 +8,9 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from studies.task_routing.parts.construction import memoriser, parity
-from studies.task_routing.parts.knowledge import Template
+from studies.task_routing.parts.construction.check import check
+from studies.task_routing.parts.construction.one_template import TEMPLATE, build_one_template
+from studies.task_routing.parts.knowledge import Knowledge, Task, Template
 
 DRAWS = 20
 SIZE = 64
@@ -186,3 +188,29 @@ def memorised() -> dict[str, float]:
         errors.append(fit.error(x, y))
         more = max(more, fit.width - count)
     return {"largest error": max(errors), "neurons more than points": more}
+
+
+def one_template() -> dict[str, float]:
+    """Weights for tasks of one template with subjects of their own, on drawn datasets: what fails, and their size."""
+    rng, failing = np.random.default_rng(2), 0
+    wide: list[int] = []
+    for _ in range(100):
+        names = [f"N{i}" for i in range(30)]
+        tables = np.split(rng.permutation(28)[:20], np.sort(rng.choice(np.arange(1, 20), rng.integers(1, 4), False)))
+        knowledge = Knowledge(
+            tuple(
+                Task(
+                    f"R{k}",
+                    (Template.parse(TEMPLATE),),
+                    tuple((names[i], names[j]) for i, j in zip(rows, rng.integers(0, 30, len(rows)), strict=True)),
+                )
+                for k, rows in enumerate(tables)
+            )
+        )
+        built = build_one_template(knowledge)
+        found = check(built, rng)
+        failing += int((found.misrouted | found.low_mass).sum())
+        more = [len(e[0]) - knowledge.max_length - len(rows) for e, rows in zip(built.experts, tables, strict=True)]
+        wide.extend(more)
+    size = built.embedding.shape[1]
+    return {"prefixes that fail": failing, "neurons over L|T| + table": max(wide), "coordinates": size}

@@ -1,5 +1,6 @@
 """The lemmas and the constructed transformers."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +17,7 @@ from studies.task_routing.parts.construction.check import check
 from studies.task_routing.parts.construction.content import inputs
 from studies.task_routing.parts.construction.isolated import build_tables, isolate, members
 from studies.task_routing.parts.construction.model import SHARPNESS, build
+from studies.task_routing.parts.construction.one_template import build_one_template
 from studies.task_routing.parts.knowledge_sources import synthetic
 
 
@@ -134,6 +136,16 @@ def test_every_bullet_where_the_embedding_holds_the_tables(name, make):
         logits, expert = textbook_isolated(built, some.tokens[row, : some.length[row]])
         assert said.expert[row] == expert
         np.testing.assert_allclose(said.logits[row], logits, rtol=1e-5, atol=1e-8 * np.abs(logits).max())
+
+
+def test_tasks_of_one_template_have_a_router_by_hand():
+    knowledge, rng = knowledge_sources.FIXED["one-template"], np.random.default_rng(0)
+    built = build_one_template(knowledge)
+    found = check(built, rng)
+    assert not (found.misrouted | found.low_mass).any() and len(found.prefixes) == len(inputs(knowledge))
+    embedding = built.embedding.copy()
+    embedding[:, 0] = 1.0  # as if all subjects were of the first task
+    assert check(replace(built, embedding=embedding), rng).misrouted.any()
 
 
 def test_a_circuit_that_lacks_its_neurons_is_noticed():
