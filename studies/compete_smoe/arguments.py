@@ -35,8 +35,7 @@ arguments = [
     Argument(
         id="theorem-4-2-sleeper",
         item="Theorem 4.2",
-        says="Inequality (10) fails where a true expert never wins: it moves while it sleeps, and the density does "
-        "not notice.",
+        says="(10) fails where an expert never wins: it moves, and the density does not notice.",
         verdict="disproved",
         premises=[BOUND, DIFFERENT, BOUNDED],
         derivation=[
@@ -101,8 +100,8 @@ arguments = [
         id="theorem-4-2-all-win",
         item="Theorem 4.2",
         cell="example",
-        says="Where every expert wins and no two have the same |g| throughout, (10) holds for linear, affine and "
-        "tanh(w'x + b) experts and inputs with a density, and (11) if that is bounded.",
+        says="Where every expert wins and no two true ones have the same |g| throughout, (10) holds for linear, affine "
+        "and tanh(w'x + b) experts and inputs with a density; (11) if that is bounded, and variances away from 0.",
         verdict="proved",
         premises=[BOUND, RATE, BOUNDED, DIFFERENT],
         derivation=[
@@ -112,14 +111,15 @@ arguments = [
             "winner has mean and variance of one of them, of the same one on a set of positive probability, where g "
             "determines W. Every expert wins: G has all k* true atoms, and is G*.",
             "So atoms are matched one to one, D <= |G_m - G*|, and (G_m - G*) / |G_m - G*| -> (dW, dv), not 0. The "
-            "|g*_i| differ at almost every x: winners stay, and by Fatou the derivative of p along (dW, dv) is 0.",
+            "|g*_i| differ at almost every x, for g^2 is analytic: winners stay, and by Fatou the derivative of p along "
+            "(dW, dv) is 0.",
             "It is a sum over the winners i of multiples of f_i, f_i' and f_i'', independent in y: those of f_i' and "
             "f_i'', s_i dg_i and s_i dv_i / 2, are 0. So dv_i = 0, and dW_i = 0 by independent derivatives on the open "
             "set where i wins, for every i: a contradiction.",
             "(11) is (10) with Theorem 4.1, which is proved for these experts (theorem-4-1-affine).",
         ],
         reading="The letter of k* (theorem-4-2-sleeper); weights that g does not determine (theorem-4-2-two-weights). "
-        "Other experts are open.",
+        "Open are other experts, and true ones w and -w of one |g|.",
         check=f"{IDENTITIES}:every_expert_wins",
         shows={
             "least share of wins": (0.05, 1.0),

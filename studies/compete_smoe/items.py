@@ -65,8 +65,8 @@ paper = Paper(
         ),
         Item(
             name="Theorem 4.2",
-            says="With the true number of experts E h >= c D for every mixing measure (10), hence D = O(sqrt(log n / "
-            "n)) (11), and every expert is estimated at n^(-1/2).",
+            says="With k* known E h >= c D for every G (10), hence D = O(sqrt(log n / n)) (11). Every expert is "
+            "estimated at n^(-1/2).",
             example=[
                 "competition_mle:parameters-*",
                 "competition_families:parameters-linear-[24]",
@@ -76,18 +76,18 @@ paper = Paper(
             ],
             conclusion="statement",
             unchecked="The reading in which every expert wins and g tells its weights, for other experts than linear, "
-            "affine and tanh, and for truths in which two have the same |g|.",
+            "affine and tanh, for truths in which two have the same |g|, and for inputs without a density.",
             also=["Equation 8", "Equation 9", "Equation 10", "Equation 11", "Equation 16", "Appendix B.2"],
-            objection="The true number of experts is the least one, so that all win, and g tells its weights; tested: "
-            "so read, (10) and (11) are proved for linear, affine and tanh experts (theorem-4-2-all-win).",
+            objection="k* is the least number, so that all win, and g tells W; tested: so read, and if true |g| differ "
+            "and inputs have a bounded density, it is proved for three families.",
             findings=[
                 Finding(
                     when={"competition_bound:condition-*": "supported"},
                     text="Near the truth, (10) needs a condition that the theorem does not name, unless k* is the "
                     "least number: every expert must win at some of the inputs. In the true measures drawn the bound "
                     "holds near the truth where the condition does, and fails where an expert never wins. Far from "
-                    "the truth it needs a second one: W must be identified by g. Where both hold, it is proved for "
-                    "three families.",
+                    "the truth it needs a second one: W must be identified by g. Where both hold, true |g| differ "
+                    "and inputs have a density, it is proved for three families.",
                 ),
             ],
         ),
