@@ -111,8 +111,8 @@ arguments = [
             "winner has mean and variance of one of them, of the same one on a set of positive probability, where g "
             "determines W. Every expert wins: G has all k* true atoms, and is G*.",
             "So atoms are matched one to one, D <= |G_m - G*|, and (G_m - G*) / |G_m - G*| -> (dW, dv), not 0. The "
-            "|g*_i| differ at almost every x, for g^2 is analytic: winners stay, and by Fatou the derivative of p along "
-            "(dW, dv) is 0.",
+            "|g*_i| differ at almost every x, for g^2 is analytic: winners stay, and by Fatou the derivative of p "
+            "along (dW, dv) is 0.",
             "It is a sum over the winners i of multiples of f_i, f_i' and f_i'', independent in y: those of f_i' and "
             "f_i'', s_i dg_i and s_i dv_i / 2, are 0. So dv_i = 0, and dW_i = 0 by independent derivatives on the open "
             "set where i wins, for every i: a contradiction.",
