@@ -115,7 +115,8 @@ paper = Paper(
             says='Validation loss of the small model on enwik8 over the training: CompeteSMoE has a "faster '
             'convergent rate" (section 6.2).',
             experiment=["compete_readings:faster-*"],
-            unchecked="The other three methods.",
+            unchecked="The other three methods. Where the winners make the output, whether L_R has a part in the "
+            "difference (added-faster-winners).",
             objection="The figure spans 60 000 steps at the paper's sizes, of which our 1000 are a start; untested.",
         ),
         Item(
@@ -196,7 +197,8 @@ paper = Paper(
             says="Entropy of the routers in the small model on enwik8: 0.67 for CompeteSMoE, 0.73 for SMoE, 2.39 for "
             "the fixed router (2.35 is the mean of its printed row); lower in four routers of six, and on average.",
             experiment=["compete_readings:surer-*"],
-            unchecked="The other three methods, and single routers: means over two layers are compared.",
+            unchecked="The other three methods, and single routers: means over two layers are compared. Where the "
+            "winners make the output, whether L_R has a part in the difference (added-surer-winners).",
             objection="A low entropy counts beside a lower loss (appendix C.5); tested: with a softmax over all scores "
             "the routers are surer, and the loss is higher.",
             also=["Appendix C.5"],
