@@ -206,3 +206,48 @@ def entropy_integral() -> dict[str, float]:
         value, _ = integrate.quad(lambda t: math.sqrt(-math.log(t)), 0, delta)
         ratios.append(value / (delta * math.sqrt(-math.log(delta))))
     return {"largest ratio of integral and bound": float(max(ratios))}
+
+
+def striped(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return 2 + w x / 10 for x >= 0, and 2 + w^3 sin(x / w) below."""
+    below = w[0] ** 3 * np.sin(x[:, 0] / w[0]) if w[0] else 0.0 * x[:, 0]
+    return np.asarray(2 + np.where(x[:, 0] >= 0, w[0] * x[:, 0] / 10, below))
+
+
+def stripes() -> dict[str, float]:
+    """Fit noise by the stripes of a narrow w, 20 points: the gain in mean log-likelihood, and the total variation.
+
+    Beside it the derivative of g, over w in [-1, 1]: its size, and least mean size.
+    """
+    rng, w = np.random.default_rng(8), np.linspace(-1, 1, 401)[:, None]
+    grid, truth = np.linspace(-1, 1, 4001)[:, None], [(np.ones(1), 1.0), (np.zeros(1), 4.0)]
+    slopes = np.stack([(striped(grid, a + 1e-6) - striped(grid, a - 1e-6)) / 2e-6 for a in w])
+    gains, apart = [], []
+    for _ in range(DRAWS // 4):
+        x = np.linspace(-1, 1, 21)[:-1, None] + rng.uniform(0, 0.1, (20, 1))
+        y = striped(x, np.ones(1)) * (x[:, 0] >= 0) + 2 * (x[:, 0] < 0) + rng.standard_normal(20) * (1 + (x[:, 0] < 0))
+        wanted = np.where(np.abs(y - 2) ** 2 < 8 * math.log(2) / 3, 1, -1)[:10]  # where N(2, 1) is likelier
+        pace = rng.uniform(10, 1e4, 60_000)
+        met = (np.sin(pace[:, None] * x[:10, 0]) * wanted > 0).all(axis=1)
+        other = [(1 / pace[met][:1], 1.0), truth[1]]
+        first, second = (np.mean(np.log(density(striped, x, y, one, 1))) for one in (other, truth))
+        gains.append(first - second)
+        p, q = (density(striped, grid[::10], Y[None], one, 1) for one in (other, truth))
+        apart.append(0.5 * np.mean(integrate.trapezoid(np.abs(p - q), Y, axis=1)))
+    return {
+        "least gain of a fit to noise": float(min(gains)),
+        "least mean total variation": float(min(apart)),
+        "largest derivative": float(np.abs(slopes).max()),
+        "least mean derivative": float(np.abs(slopes).mean(axis=1).min()),
+    }
+
+
+def stripes_apart() -> dict[str, float]:
+    """Compare measures of stripes whose w shrinks ever more: the least L1 distance of two of them."""
+    x = np.sort(np.random.default_rng(9).uniform(-1, 0, 20_000))[:, None]
+    paces = 10.0 * 7.0 ** np.arange(6)
+    first = np.sin(paces[:, None] * x[:, 0]) > 0
+    share = [np.mean(a != b) for k, a in enumerate(first) for b in first[:k]]
+    normal = [np.exp(-0.5 * Y**2 / v) / math.sqrt(2 * math.pi * v) for v in (1.0, 4.0)]
+    apart = float(integrate.trapezoid(np.abs(normal[0] - normal[1]), Y))
+    return {"least L1 distance": 0.5 * float(min(share)) * apart}
