@@ -74,8 +74,8 @@ SOME = "gives all four slopes of Fig. 1, each for half of the truths or more."
 EXCHANGED = dict(exchanged=list(SOFTMAX))
 STOCHASTIC = ["-batches-1000", "-batches"]
 TURNED = (
-    " The share was known, and that its reading has one slope for both softmax curves, which is within 0.1 of either "
-    "printed one."
+    " The exchange was added after the run, when the share was known, and that its reading has one slope for both "
+    "softmax curves, within 0.1 of either printed one."
 )
 
 
