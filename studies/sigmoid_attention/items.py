@@ -95,9 +95,9 @@ paper = Paper(
             findings=[
                 Finding(
                     when={"definitions_as_printed:generic-*": "no counterexample"},
-                    text="To the letter no expert meets any of Definitions 1 to 4, nor if opposite gates alone are left "
-                    "out. At atoms of generic gates, none constant, Definitions 2 and 4 can be met, and Definition 3 "
-                    "but for dependencies that no atoms of one cell can use up; with the fully quadratic score "
+                    text="To the letter no expert meets any of Definitions 1 to 4, nor if opposite gates alone are "
+                    "left out. At atoms of generic gates, none constant, Definitions 2 and 4 can be met, and 3 but for "
+                    "dependencies that no atoms of one cell can use up; with the fully quadratic score "
                     "Definition 1 cannot.",
                 ),
             ],
