@@ -39,10 +39,19 @@ NETWORKS = Premise(
     "is the ReLU or GELU function, alpha != 0, and lambda != 0, then the function is strongly identifiable",
     where="section 4.1, examples",
 )
+SOME_DENSE = Premise(
+    words="the dense regime: at least one among the over-specified gating parameters is non-zero",
+    where="section 3, (ii), and C.1.1; 4.2: there exists some",
+)
 OPPOSITE = [
     "sigma' is even: sigma'(-s) = sigma'(s), and s changes its sign with (A, b, c).",
     "F_A = sigma'(s) xx' E, so F_A(A, b, c, eta) = F_A(-A, -b, -c, eta): two members of the family are one function.",
 ]
+
+GENERIC = (
+    "Independence at atoms of generic gates, none constant; so read, experts can meet it. Without opposite gates alone "
+    "none does: two constant gates of one expert have proportional F_A and F_c."
+)
 
 arguments = [
     Argument(
@@ -87,19 +96,30 @@ arguments = [
                 Premise(words=words, where=where),
             ],
             derivation=OPPOSITE,
-            reading="Independence at generic parameters, or at gates no two of which are opposite; so read, the "
-            "definition can be met.",
+            reading=reading,
             check=f"{IDENTITIES}:opposite_gates",
             shows={"deviation": ZERO, "size of F_A": APART},
         )
-        for k, words, where in [
-            (2, "Strongly identifiable experts meet the weak identifiability condition.", "section 4.2, examples"),
+        for k, words, where, reading in [
+            (
+                2,
+                "Strongly identifiable experts meet the weak identifiability condition.",
+                "section 4.2, examples",
+                GENERIC,
+            ),
             (
                 3,
                 "if alpha != 0 and lambda != 0, then the function ... is partial-strongly identifiable",
                 "C.1.2, examples",
+                "Independence but for what holds of every expert, as F_A11A22 = F_A12A12 at A = 0, d >= 2; so read, "
+                "some can meet it at an atom.",
             ),
-            (4, "partial-strongly identifiable experts also meet the partial-weak identifiability condition", "C.1.3"),
+            (
+                4,
+                "partial-strongly identifiable experts also meet the partial-weak identifiability condition",
+                "C.1.3",
+                GENERIC,
+            ),
         ]
     ),
     Argument(
@@ -128,8 +148,8 @@ arguments = [
             "For w* > 1 - 1/sqrt(3) there are shares g_1, g_2 at which the term of order t^4 vanishes, too: w* = 1/2, "
             "g_1 = 0.3646 w*.",
         ],
-        reading="Definition 1 to the letter: no expert meets it, and the theorem is void and not false; of any reading "
-        "that some expert meets, with the fully quadratic score, the argument holds.",
+        reading="Definition 1 to the letter, or without opposite gates: no expert meets it, and the theorem is void "
+        "and not false; of any reading that some expert meets, with the fully quadratic score, the argument holds.",
         check=f"{IDENTITIES}:hidden_pair",
         shows={
             "order of f, equal shares": order(4),
@@ -173,13 +193,60 @@ arguments = [
             "least sum of losses over its bound, N* = 2": (1.0, 100.0),
         },
     ),
+    *(
+        Argument(
+            id=f"theorem-{k}-constant-gate",
+            item=f"Theorem {k}",
+            says="With one constant gate among several over-specified ones, dense by the printed words, the bound "
+            "fails for ReLU, polynomials and GELU, with lambda or without; with none it is open for experts that "
+            f"cannot be split, as GELU without lambda. Gates of two atoms move by t, and f by {power}.",
+            verdict="disproved",
+            premises=[
+                SOME_DENSE,
+                Premise(
+                    words=f"then the lower bound inf ||f_G - f_Gbar|| >~ L{k}(G, Gbar) holds true for any mixing "
+                    "measure G in M_N",
+                    where=f"Theorem {k}",
+                ),
+            ],
+            derivation=[
+                "Let N >= N* + 2, one over-specified atom have a gate that is not constant, and another a constant one "
+                "of weight w* < 1. Two atoms (0, c_1, eta), (0, c_2, eta) with sigma(c_1) + sigma(c_2) = w* in its "
+                "place make a best measure, with f_Gbar = f*.",
+                path,
+                f"L{k} to this best measure is of order t, and to others of constant gates no less.",
+                "Nor is another nearer in order. The scores of its two atoms are not constant; they differ, and are "
+                "not opposite, for w* < 1. So their sigmoids have poles at different complex x, and do not cancel if "
+                "E is entire, as GELU and polynomials are, or ReLU on a part of the cube, and is not 0 at all of these "
+                "poles (u not along alpha).",
+            ],
+            reading="Dense: no over-specified gate is constant; then, for experts that cannot be split, it is open. Or "
+            f"Definition {k - 1} at constant gates, too, which no expert meets: then the theorem is void.",
+            check=f"{IDENTITIES}:mixed_truth",
+            shows={"order of f, with b": order(4), "order of f, without b": order(2)}
+            | {f"order of the loss, {score}": order(1) for score in ("with b", "without b")},
+        )
+        for k, power, path in [
+            (
+                3,
+                "t^4",
+                "Move them along the path of theorem-1-any-expert: b by t, A by t^2, and f by O(t^4).",
+            ),
+            (
+                5,
+                "t^2",
+                "Move their scores to c_i + t b_i (u'x)^2, sum sigma'_i b_i = 0: terms of order t cancel, and f moves "
+                "by O(t^2).",
+            ),
+        ]
+    ),
     Argument(
         id="theorem-3-shares",
         item="Theorem 3",
         cell="example",
-        says="For polynomials and ReLU experts, and for every network with the outer factor lambda, which the paper "
-        "counts among the weakly identifiable, the bound fails: the gates of two shares of one expert move apart by t "
-        "while f moves by t^2. GELU experts without lambda are not concerned.",
+        says="For polynomials, ReLU experts and GELU networks with the outer factor lambda, which the paper counts "
+        "among the weakly identifiable, the bound fails: the gates of two shares of one expert move apart by t while f "
+        "moves by t^2. GELU experts without lambda are not concerned.",
         verdict="disproved",
         premises=[
             Premise(
@@ -196,8 +263,9 @@ arguments = [
             "sigma(s - t r / (1 - k)) - sigma(s)).",
             "Terms of order t cancel: f moves by O(t^2), and L3 to this best measure is t |r| (1/k + 1/(1 - k)).",
             "No best measure is nearer in order: sigma of a score has poles where it is an odd multiple of i pi, so "
-            "sigmoids of scores that differ, and are not opposite, are independent over polynomials; near the truth "
-            "both shares must have the true score.",
+            "sigmoids of scores that differ, and are not opposite, are independent over functions that are entire, as "
+            "E is here (ReLU: on a part of the cube), and not 0 at all of these poles, as for A of rank 2 or more; "
+            "near the truth both shares must have the true score.",
         ],
         reading="One in which best measures have no two atoms of one expert, or of experts that cannot be split.",
         check=f"{IDENTITIES}:moved_shares",
@@ -283,7 +351,7 @@ arguments = [
         id="theorem-5-shares",
         item="Theorem 5",
         cell="example",
-        says="Without b, too, the bound fails for polynomials, ReLU experts and networks with the outer factor lambda: "
+        says="Without b, too, the bound fails for polynomials, ReLU experts and GELU networks with the factor lambda: "
         "the gates of two shares move apart by t while f moves by t^2. GELU experts without lambda are not concerned.",
         verdict="disproved",
         premises=[PARTIAL_POLYNOMIALS],

@@ -7,10 +7,11 @@ is dependent for it is dependent for every expert.
 
 Three identities of the gate hold for every expert. At (A, b) = 0, sigma'' F_A = sigma' F_bb: Definition 1 fails with
 one atom. There, F_A11A22 and F_A12A12 are one function: Definition 3 fails for d >= 2. And F_A is the same at opposite
-gates: all four fail with two atoms, Definitions 2 and 4 only so.
+gates: all four fail with two atoms. Nor would it do to leave opposite gates out: two constant gates of one expert
+have proportional derivatives, at which Definitions 2 and 4 fail, too.
 
-So no expert meets the premise of Theorem 1, 3, 4 or 5, and no simulation can contradict them. What can be tested is a
-mended reading, at the atoms of the truth alone (study identifiability).
+So to the letter no expert meets the premise of Theorem 1, 3, 4 or 5, and they say nothing. What can be tested, and
+contradicted, is a mended reading, at the atoms of the truth alone (study identifiability).
 """
 
 from moestat import Study

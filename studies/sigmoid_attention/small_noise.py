@@ -82,8 +82,8 @@ COUNTS = "The paper says it of {} identifiable experts, and counts {} among them
 OF_ATOMS = {1: "SA §4.1.1, (i) and (ii) after Thm 1", 4: "SA App. C.1.2, (i) and (ii) after Thm 4"}
 FAILS = dict(arm="sparse-gelu-full", variable="L1")
 ALIKE = (
-    "Counted for the theorem until it was seen that the same fits with b give L1, whose bound fails (argument "
-    "theorem-1-any-expert), the same slope."
+    "Counted for the theorem until it was seen that fits with b give L1, whose bound fails (argument "
+    "theorem-1-any-expert), this slope, and L4 the same."
 )
 THREE_LOOKS = dict(presets=["quick", "many", "ninety"], level=0.983)
 for theorem, score, definition, identifiable, (expert, experts, examples) in [
@@ -99,7 +99,7 @@ for theorem, score, definition, identifiable, (expert, experts, examples) in [
     judged = dict(presets=["many"]) | (THREE_LOOKS if expert == "gelu" else {})
     of = dict(judged, because=COUNTS.format(identifiable, examples, definition), source=OF_ATOMS[theorem])
     rate, seen = slope(loss, arm), {}
-    if arm == "sparse-gelu-partial":  # without a factor, the experts that no argument against Theorem 4 concerns
+    if expert == "gelu":  # without a factor no argument against Theorem 4 concerns them; that of Theorem 1 does
         rate, seen = function(f"{RULES}:slope_beside_failure", loss, arm, options=FAILS), dict(hindsight=ALIKE)
     study.claim(
         f"theorem-{theorem}-{expert}",

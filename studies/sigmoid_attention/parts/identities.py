@@ -172,6 +172,33 @@ def moved_shares() -> dict[str, float]:
     return found | {"order of L3": _order(T * size * (1 / share + 1 / (1 - share)))}
 
 
+def mixed_truth() -> dict[str, float]:
+    """A GELU atom of constant gate beside a dense one, two in its place: orders of f, and of L3 or L5, in t."""
+    rng, found = np.random.default_rng(14), {}
+    x, weight = rng.uniform(-1, 1, (POINTS, D)), 0.5
+    own, other = (h * _normal(h) for h in (x @ rng.standard_normal(D) + rng.standard_normal() for _ in range(2)))
+    u, (A, b, c) = rng.standard_normal(D), _gate(rng)
+    h = x @ (u / np.linalg.norm(u))
+    intercepts, beta, alpha = pair_scores(weight, 0.4)
+    slope = _sigma(intercepts) * (1 - _sigma(intercepts))
+    paths = {
+        "with b": (1.0, lambda i, t: t * beta[i] * h + t**2 * alpha[i] * h**2),
+        "without b": (0.0, lambda i, t: t * (1, -1)[i] / slope[i] * h**2),
+    }
+    # |u| = |uu'| = 1; eta and c do not move, so that no pair of constant gates is nearer than (0, 0, c_i, eta)
+    losses = {
+        "with b": [sum(t * abs(beta[i]) + t**2 * abs(alpha[i]) for i in (0, 1)) for t in T],
+        "without b": [sum(t / slope[i] for i in (0, 1)) for t in T],
+    }
+    for name, (keep, move) in paths.items():
+        dense = _sigma(_score(A, keep * b, c, x)) * other
+        truth = weight * own + dense
+        f = [sum(_sigma(intercepts[i] + move(i, t)) for i in (0, 1)) * own + dense for t in T]
+        found[f"order of f, {name}"] = _order(np.array([np.sqrt(np.mean((row - truth) ** 2)) for row in f]))
+        found[f"order of the loss, {name}"] = _order(np.array(losses[name]))
+    return found
+
+
 def curvature() -> dict[str, float]:
     """Score without b: the least form of second order over drawn weights of two to four atoms, over 1 - w*."""
     rng, found = np.random.default_rng(12), []

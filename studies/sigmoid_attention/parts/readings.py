@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from moestat.claims.selection import NoAnswerError
 from moestat.rates import Estimate
 from moestat.report import style
 from moestat.report.text import minus
+from moestat.sentences import listed
 from moestat.study.spec import Claim, Figure
 
 NINTH = dict(copy="a copy", split="split off", elsewhere="elsewhere", target="best pseudo-truth")
@@ -67,14 +69,42 @@ def _readings(ds: xr.Dataset, options: Mapping[str, Any]) -> Iterator[tuple[xr.D
                 yield xr.concat(shares, "curve").min("curve"), f"{said}, {LOSSES[loss]}"
 
 
-def best(ds: xr.Dataset, claim: Claim, **options: Any) -> Estimate:
+def best(ds: xr.Dataset, claim: Claim, *, exchanged: Sequence[str] = (), **options: Any) -> Estimate:
     """Return the largest share of truths, over all readings, in which every curve is as printed.
+
+    With two curves as ``exchanged`` a share in the region decides nothing where every reading that has it has one in
+    the region for exchanged regions of these curves, too: such readings do not tell one printed slope from the other.
 
     ``groups``: curves, with the regions of their slopes, and the kinds of start that they may have together;
     ``losses``: some of those in ``LOSSES``; ``steps``: some of those in ``SUFFIX``; ``levels``: curve -> scale,
     exponent and factor (:func:`share`).
     """
-    return _extreme(ds, options, "largest")
+    found = _extreme(ds, options, "largest")
+    least, most = claim.region
+    if not exchanged or not least <= found.value <= most:
+        return found
+    other = _exchange(options, *exchanged)
+    both = zip(_readings(ds, options), _readings(ds, other), strict=True)
+    if any(bool(((own >= least) & (control < least)).any()) for (own, _), (control, _) in both):
+        return found
+    share = _extreme(ds, other, "largest").value
+    said = (
+        f"With the slopes of {listed(exchanged)} exchanged the share is {share:g}: no reading tells one from the other."
+    )
+    return replace(found, reasons=(*found.reasons, said))
+
+
+def turned(ds: xr.Dataset, claim: Claim, *, exchanged: Sequence[str], **options: Any) -> Estimate:
+    """Return the largest share as :func:`best` does, the regions of two curves exchanged."""
+    return _extreme(ds, _exchange(options, *exchanged), "largest")
+
+
+def _exchange(options: Mapping[str, Any], first: str, second: str) -> dict[str, Any]:
+    """Return options in which two curves, of whatever groups, have each other's region."""
+    regions = {curve: region for group in options["groups"] for curve, region in group["curves"].items()}
+    regions[first], regions[second] = regions[second], regions[first]
+    groups = [dict(group, curves={curve: regions[curve] for curve in group["curves"]}) for group in options["groups"]]
+    return dict(options, groups=groups)
 
 
 def worst(ds: xr.Dataset, claim: Claim, **options: Any) -> Estimate:

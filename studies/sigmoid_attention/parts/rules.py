@@ -131,13 +131,14 @@ def slope_beside_failure(ds: xr.Dataset, claim: Claim, *, arm: str, variable: st
     """Estimate a slope that shows a rate only where the same design shows that another loss has it not.
 
     ``variable`` of ``arm`` is a loss whose bound is disproved: where its interval is not outside of the region, fits of
-    this design do not tell a bound that holds from one that fails, and nothing is decided.
+    this design do not tell a bound that holds from one that fails, and nothing is decided, unless the slope is itself
+    outside. Both may be one: then the claim is of the bound that is disproved, and fits can only contradict it.
     """
     fit = _fit(ds, claim, claim.variable)
     other = _fit(ds, claim.model_copy(update={"arm": arm}), variable)
     value, ends = rounded(other.slope, other.low, other.high)
     reasons = fit.reasons
-    if _side(claim, other.low, other.high) != "outside":
+    if "outside" not in (_side(claim, fit.low, fit.high), _side(claim, other.low, other.high)):
         failing = f"{variable} of {arm}, whose bound fails, has the slope {value} {ends}".rstrip()
         reasons = (*reasons, f"The design does not tell a bound that holds from one that fails: {failing}.")
     note = f"{fit.complete} complete replicates at {fit.sizes.size} sizes"

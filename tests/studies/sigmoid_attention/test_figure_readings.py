@@ -80,8 +80,26 @@ def test_shares_and_the_best_reading_are_those_of_the_slopes():
         readings.best(ds, a_claim(at_least=0.5), **of_steps)
 
 
+@pytest.mark.parametrize(("slopes", "told"), [((-0.15, -0.15), False), ((-0.25, -0.05), True), ((-0.5, -0.5), True)])
+def test_a_reading_that_gives_exchanged_slopes_too_decides_nothing(slopes, told):
+    """One slope for two curves is near both printed ones; a share outside of the region decides all the same."""
+    ds = made(dict(zip(("a-copy", "b-copy"), slopes, strict=True)))
+    options = dict(groups=[dict(curves={"a": [-0.3, -0.1], "b": [-0.17, 0.0]}, ninth=["copy"])], losses=["to_best"])
+    best, plain, turned = (
+        rule(ds, a_claim(at_least=0.5), **options, **more)
+        for rule, more in (
+            (readings.best, dict(exchanged=["a", "b"])),
+            (readings.best, {}),
+            (readings.turned, dict(exchanged=["a", "b"])),
+        )
+    )
+    assert best.value == plain.value == (slopes[0] > -0.3) and turned.value == (not told) and not plain.reasons
+    assert (best.reasons == ()) == told
+    assert told or "a, b exchanged the share is 1" in best.reasons[0]
+
+
 def test_the_pages_say_which_starts_give_all_four_slopes():
-    """A copy does in 7 or 8 truths of ten, by either loss; a split atom in all ten, by the loss to the truth alone."""
+    """A copy does in 8 truths of ten, by either loss; a split atom in all ten, by the loss to the truth alone."""
     records = Path(__file__).parents[3] / "outputs/records"
 
     def truths(ds, loss, softmax, sigmoid):

@@ -75,9 +75,12 @@ def test_a_small_slow_part_does_not_show_in_the_slope_and_is_named(slow, decides
     assert decides or "part has the slope -0.2" in found.reasons[0] and "(8 of 8 replicates)" in found.reasons[0]
 
 
-@pytest.mark.parametrize(("failing", "decides"), [(-0.25, True), (-0.5, False), (-0.41, False)])
-def test_a_rate_is_shown_only_where_a_bound_that_fails_is_seen_to_fail(failing, decides):
-    ds = results(loss=-0.5)
+@pytest.mark.parametrize(
+    ("own", "failing", "decides"), [(-0.5, -0.25, True), (-0.5, -0.5, False), (-0.5, -0.41, False), (-0.1, -0.5, True)]
+)
+def test_a_rate_is_shown_only_where_a_bound_that_fails_is_seen_to_fail(own, failing, decides):
+    """A slope that is itself outside of the region decides, whatever the other one is."""
+    ds = results(loss=own)
     other = results(bad=failing).assign_coords(arm=["b"])
     found = rules.slope_beside_failure(
         xr.merge([ds, other], join="outer"), claim(variable="loss", arm="a", at_most=-0.4), arm="b", variable="bad"
