@@ -175,8 +175,8 @@ paper = Paper(
                     "not: polynomials of degree 2 or more need eta kept from 0, or that atom taken out of the loss.",
                 ),
             ],
-            objection="Two atoms that share one expert are a thin set that no fit visits; tested: at d = 3, N* = 3 and "
-            "a noise variance of 1e-10 fits of linear experts do not have the rate.",
+            objection="Dense means that no over-specified gate is constant, and then examples fail on a thin set; "
+            "tested: with little noise, at d = 3, fits of linear experts do not have the rate.",
         ),
         Item(
             name="Figure 1",
@@ -343,7 +343,8 @@ paper = Paper(
                     "the rate of the theorem.",
                 ),
             ],
-            objection="Modulo shares and null atoms the rate holds; tested: so it does, with the noise of these fits.",
+            objection="Dense means that no over-specified gate is constant, and modulo shares and null atoms the rate "
+            "holds; tested: so it does, with the noise of these fits.",
         ),
         Item(
             name="Proposition 4",
