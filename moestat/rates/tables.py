@@ -198,8 +198,9 @@ def table(
     ------
     InputError
         If something is no loss (zero, negative, a column equal to the sizes), or could be read in two ways (a square
-        array); the sentence names it.
+        array); the sentence names it. If all runs of a study failed.
     """
+    ends = _ends(data)
     found, axis, taken = series(data, over, loss=loss, replicate=replicate)
     fits = {arm: fit_array(one.losses, one.sizes, window, level) for arm, one in found.items()}
     stated = dict(theory) if isinstance(theory, Mapping) else {} if theory is None else dict.fromkeys(fits, theory)
@@ -209,7 +210,7 @@ def table(
         slopes,
         axis,
         loss if isinstance(loss, str) and loss else "error",
-        _ends(data),
+        ends,
         str(taken) if taken != replicate else "",
     )
 
@@ -232,12 +233,19 @@ ENDED = {
 
 
 def _ends(data: Any) -> str:
-    """Return what a study's dataset says of the ends of its runs, in words; "" where it says nothing, or only good."""
+    """Return what a study's dataset says of the ends of its runs, in words; "" where it says nothing, or only good.
+
+    Raises InputError if all of them failed.
+    """
     codes = data.get("status") if isinstance(data, xr.Dataset) else None
     if codes is None or codes.dtype.kind != "i":
         return ""
     counts = {Status(code): int(np.sum(codes == code)) for code in np.unique(codes) if code in [*Status]}
     runs, done = sum(counts.values()), codes.values >= 0
+    if runs and not any(status.has_value for status in counts):
+        messages = data["message"].values[done].tolist() if "message" in data else []
+        most = f"; the most frequent message: {max(messages, key=messages.count)}" if messages else ""
+        raise InputError(f"no run has a loss: {runs} of {runs} failed{most}")
     said = []
     for what, kept in (("failed", False), ("did not converge", True)):
         other = {status: count for status, count in counts.items() if status in ENDED and status.has_value is kept}
