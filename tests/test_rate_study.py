@@ -45,6 +45,16 @@ def test_a_closure_gives_the_same_numbers_in_two_processes_and_in_one(tmp_path):
     assert list(ms.rates.table(two, over="n").fits) == ["mean", "spread"]
 
 
+def test_replicates_beyond_those_that_are_asked_for_are_told(tmp_path):
+    study = ms.rate_study(simulate_with(1.0), n=SIZES, replicates=3, seed=3, name="fewer")
+    assert "in these results" not in study.run(jobs=1, out=tmp_path, **QUIET).attrs["notes"]
+    few = study.run(jobs=1, out=tmp_path, replicates=2, **QUIET)
+    told = "4 replicates beyond the 2 of each cell that were asked for are there, and not in these results"
+    assert few.sizes["replicate"] == 2 and told in few.attrs["notes"]
+    with pytest.raises(InputError, match="^jobs is 'two'; allowed are whole numbers"):
+        study.run(jobs="two", out=tmp_path, **QUIET)
+
+
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
     def simulate(n, rng):
         if n == 40 and os.environ.get("MOESTAT_TEST_STOP"):

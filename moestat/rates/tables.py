@@ -86,6 +86,8 @@ class Table:
         region, fit = region_of(within, at_most, at_least), self.fits[arm]
         note = f"{fit.complete} replicate{'s' * (fit.complete != 1)} at {_sizes(fit)}; interval: {fit.kind}"
         note += f"; {self.ends}" * bool(self.ends)
+        rising = all(end > 0 for end in region if math.isfinite(end))
+        note += f"; {SIGN}, and the rule is of positive ones" * (rising and fit.slope < 0)
         subject = f"The slope of {arm}"
         answer = replace(fit.wider, subject=subject, note=note, replicates=fit.complete, reasons=fit.reasons)
         again = partial(wider, level=fit.level)
@@ -157,6 +159,8 @@ class Table:
             by_sizes.setdefault(f"{_sizes(fit)}, {fit.complete} replicate{'s' * (fit.complete != 1)}", []).append(arm)
             by_kind.setdefault(fit.kind, []).append(arm)
         said = f"Slopes of log {self.loss} against log {self.over}"
+        turned = [arm for arm, slope in self.theory.items() if slope > 0 > self.fits[arm].slope]
+        notes += [f"{SIGN}, and that of the theory is positive ({', '.join(turned)})."] * bool(turned)
         notes += [f"{self.ends}."] * bool(self.ends)
         notes += [f"The column {self.replicate!r} was taken as the replicate."] * bool(self.replicate)
         return [*notes, f"{said}: {_by(by_sizes)}.", f"Intervals: {_by(by_kind)}."]
@@ -221,6 +225,7 @@ def _slope(value: Any) -> float:
     raise InputError(f"theory is {show(value)}; allowed is a slope, a number such as -0.5, or one for each arm")
 
 
+SIGN = "slopes of errors that fall are negative"
 ENDED = {
     Status.LIMIT: "ran out of steps",
     Status.STALLED: "stalled",
