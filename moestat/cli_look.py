@@ -191,9 +191,11 @@ def check(arguments: argparse.Namespace) -> None:
     studies = {name: load.read(path).study for name, path in known(paper.name).items()}
     ((_, parts),) = _items(arguments.out, studies)
     if item is None:
-        return print("\n".join(answers.listing(paper, parts)))
-    part = next(part for part in parts if part.item.name == item.name)
-    return print("\n".join(answers.answer(paper, part, studies, called(), whole=arguments.verbose)))
+        lines = answers.listing(paper, parts)
+    else:
+        part = next(part for part in parts if part.item.name == item.name)
+        lines = answers.answer(paper, part, studies, called(), whole=arguments.verbose)
+    return print("\n".join([*lines, *answers.without_runs(parts, arguments.out)]))
 
 
 def new(arguments: argparse.Namespace) -> None:

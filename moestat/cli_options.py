@@ -110,7 +110,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--replicates": {
         "type": _WHOLE,
         "metavar": "R",
-        "help": "per cell; those there are kept (verify: 3 in all)",
+        "help": "per cell; further ones stay, uncollected (verify: 3 in all)",
     },
     "--set": {**_AGAIN, "metavar": "KEY=VALUE", "help": "a setting, or an axis: n=100,200; may be repeated"},
     "--jobs": {"type": _WHOLE, "metavar": "J", "help": "processes (default: one per processor, or GPU)"},

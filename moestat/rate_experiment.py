@@ -29,7 +29,7 @@ from moestat.rates.data import LOSS
 from moestat.sentences import counted, listed, show
 from moestat.status import Status
 
-VERSION = 3
+VERSION = 4
 NOTHING = 1e-9  #: Share of the variance of y that a fit without noise may leave.
 OWN = ("voronoi", "rmse", "excess")  #: Losses of a model.
 KEPT = {
@@ -286,8 +286,12 @@ def refuse(task: Fitted, fitted: int, box: float) -> None:
     x = task.x(np.random.default_rng(0), 5, task.model.d)
     if np.shape(x) != (5, task.model.d):
         raise InputError(f"x returned shape {np.shape(x)}; allowed is (n, d) = (5, {task.model.d})")
-    if np.shape(f := task.truth(x)) != (5,):
+    with np.errstate(all="ignore"):
+        f, far = task.truth(x), task.truth(task.points(10, "coarse"))
+    if np.shape(f) != (5,):
         raise InputError(f"the truth returned shape {np.shape(f)} at points {x.shape}; allowed is (n,)")
+    if bad := int(np.sum(~np.isfinite(far))):
+        raise InputError(f"the function of the truth is not finite at {bad} of {len(far)} points of the law of x")
     if task.own is not None:
         most, atoms = np.abs(task.own).max(), len(task.own)
         if not most <= box:

@@ -54,11 +54,13 @@ def test_the_readme_prints_what_its_code_prints(tmp_path, door):
 
 def test_a_model_of_ones_own_runs_as_its_page_says():
     """With three replicates in place of twenty."""
-    (code,) = _blocks(ROOT / "docs" / "howto-own.md", "python")
+    code, study = _blocks(ROOT / "docs" / "howto-own.md", "python")
     assert "in range(20)" in code
     names = {}
     exec(code.replace("in range(20)", "in range(3)"), names)
     assert -0.8 < names["rates"].fit(np.array(names["losses"]), over=names["sizes"]).slope < -0.3
+    exec(study, names)
+    assert "4 cells x 8 replicates" in repr(names["study"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

@@ -45,6 +45,16 @@ def test_a_closure_gives_the_same_numbers_in_two_processes_and_in_one(tmp_path):
     assert list(ms.rates.table(two, over="n").fits) == ["mean", "spread"]
 
 
+def test_replicates_beyond_those_that_are_asked_for_are_told(tmp_path):
+    study = ms.rate_study(simulate_with(1.0), n=SIZES, replicates=3, seed=3, name="fewer")
+    assert "in these results" not in study.run(jobs=1, out=tmp_path, **QUIET).attrs["notes"]
+    few = study.run(jobs=1, out=tmp_path, replicates=2, **QUIET)
+    told = "4 replicates beyond the 2 of each cell that were asked for are there, and not in these results"
+    assert few.sizes["replicate"] == 2 and told in few.attrs["notes"]
+    with pytest.raises(InputError, match="^jobs is 'two'; allowed are whole numbers"):
+        study.run(jobs="two", out=tmp_path, **QUIET)
+
+
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
     def simulate(n, rng):
         if n == 40 and os.environ.get("MOESTAT_TEST_STOP"):
@@ -364,6 +374,7 @@ NAMED = {"subject": ms.Model("sigmoid", d=1), "truth": TRUTH, "fitted": 2}
         ({**NAMED, "search": "globl"}, "search is 'globl'; allowed are"),
         ({**NAMED, "noise": -1}, "noise is -1"),
         ({**NAMED, "starts": 0}, "starts is 0; allowed are whole numbers from 1"),
+        ({**NAMED, "truth": lambda x: np.log(x[:, 0])}, "the function of the truth is not finite at 512 of 1024"),
         ({"subject": ms.Model("sigmoid", d=1), "truth": np.sin, "fitted": 2}, r"returned shape \(5, 1\).* is \(n,\)"),
     ],
 )
@@ -457,6 +468,34 @@ def test_atoms_that_other_atoms_can_stand_for_are_counted():
     # the difference of two unit vectors of the plane leaves no freedom, and one direction alone does nothing
     assert [unidentified(cosine(bias=True), rng.standard_normal((count, 6)), x) for count in (1, 2, 3)] == [1, 0, 0]
     assert unidentified(ms.Model("softmax", d=2), rng.standard_normal((3, 6)), x) == 0
+    # beside one expert no gate does anything: two angles and the difference of the biases; of a softmax all of it
+    same = np.array([[1.0, 0, 0, 2, 0, 0], [0, 1, 0.5, 2, 0, 0]])
+    assert [unidentified(model, same, x) for model in (cosine(bias=True), ms.Model("softmax", d=2))] == [3, 3]
+    # lengths of directions along the axes, without the invariance
+    assert unidentified(ms.Model(cosine(bias=True).gate, "linear", d=2, gate_size=3), COSINE, x) == 2
+
+
+def test_a_coordinate_that_an_invariance_takes_off_the_box_is_not_held_by_it():
+    from moestat.fit.general import Problem, certify
+
+    model, x = cosine(bias=True), np.random.default_rng(0).uniform(-1, 1, (1, 500, 2))
+    atoms = COSINE.copy()
+    atoms[0, :2] *= 5.0
+    problem = Problem(model, 2, x, model.predict(atoms, x[0])[None] + 0.1, np.zeros(1, dtype=int))
+    hits = [
+        certify(problem, point.reshape(1, -1), np.zeros(1, dtype=int), 5.0, np.zeros(1))["box_hits"].item()
+        for point in (atoms, np.where([[0, 0, 0, 1, 0, 0], [0] * 6], 5.0, atoms))
+    ]
+    assert hits == [0, 1]
+
+
+def test_runs_that_all_failed_are_told_and_give_no_table(tmp_path):
+    def fails(n, rng):
+        raise RuntimeError(f"no fit at {n}")
+
+    ds = ms.rate_study(fails, n=[10, 20], replicates=2, seed=1, name="fails").run(jobs=1, out=tmp_path, **QUIET)
+    with pytest.raises(InputError, match="no run has a loss: 4 of 4 failed; the most frequent message: .*no fit at"):
+        ms.rates.table(ds, loss="rmse")
 
 
 def test_what_changed_of_a_model_is_told_by_the_part(tmp_path):

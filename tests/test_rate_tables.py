@@ -101,6 +101,7 @@ ZERO = np.where(np.arange(9) == 4, 0.0, ONE)
         (ONE[:, :4], N[:5], r"has the shape \(6, 4\); one axis is to be that of the 5 sizes"),
         ({"one": ZERO}, N, r"6 losses of 'one' have no logarithm \(6 zero, 0 negative\), the first at n = 100"),
         (-ONE, N, "54 negative"),
+        (LONG, N[:5], "and over 5 sizes; name the column of the sizes instead, one of .*'?n'?"),
         (LONG, "m", "no column 'm'"),
         (
             LONG.rename(columns={"replicate": "trial"}),
@@ -154,6 +155,15 @@ def test_arms_and_rules_that_are_not_there_are_named():
     for rule in ({}, {"at_most": 0.0, "at_least": 0.0}, {"within": (0.0, -1.0)}):
         with pytest.raises(InputError, match="within"):
             table.judge("one", **rule)
+
+
+def test_a_forgotten_sign_is_told():
+    table = rates.table({"one": ONE}, over=N, theory=0.5)
+    assert "slopes of errors that fall are negative, and that of the theory is positive (one)." in str(table)
+    assert "negative, and the rule is of positive ones" in str(table.judge(at_most=0.4))
+    for rule in ({"at_most": -0.4}, {"within": (-0.1, 0.1)}):
+        assert "negative" not in str(table.judge(**rule))
+    assert "negative" not in str(rates.table({"one": ONE}, over=N, theory=-0.5))
 
 
 def test_a_size_may_be_there_twice():
@@ -280,6 +290,8 @@ def test_laws_that_the_sizes_are_too_few_to_rank_are_judged_by_p():
     assert told.name == "floor" and told.p > 0.05
     assert "too few to rank laws of 2 parameters" in str(rates.compare_laws(values[:4], over=N[:4]))
     assert "too few" not in str(rates.compare_laws(errors(n=BIG), over=BIG))
+    steeper = np.exp(-0.1 * np.log(BIG) ** 2)[:, None] * (1 + 0.01 * np.random.default_rng(0).random((8, 3)))
+    assert "floor: not fitted, the line does not flatten." in str(rates.compare_laws(steeper, over=BIG))
 
 
 def test_the_interval_of_the_exponent_above_a_floor_covers_it():

@@ -96,11 +96,8 @@ class Problem:
         for _ in range(3):
             atoms = rng.standard_normal((self.atoms, self.model.atom_size))
             columns = self.model.tangents(atoms, x)[1].T
-            length = np.sqrt(np.sum(columns**2, axis=0))
-            if not np.isfinite(length).all():
-                continue
-            values = np.linalg.svd(columns / np.where(length > 0, length, 1.0), compute_uv=False)
-            found.append(columns.shape[1] - int(np.sum(values > DEPENDENT * values[0])))
+            if np.isfinite(columns).all():
+                found.append(len(_still(columns)))
         return min(found, default=0)
 
     def still(self, gram: np.ndarray) -> np.ndarray:
@@ -130,14 +127,19 @@ def unidentified(model: FunctionModel | Model, atoms: np.ndarray, x: np.ndarray)
 
     More than 0 means that, to first order, other atoms make the same function, and no invariance of the model says so.
     """
-    columns = model.tangents(atoms, x)[1].T
-    length = np.sqrt(np.sum(columns**2, axis=0))
-    length = np.where(length > 0, length, 1.0)
-    _, values, rows = np.linalg.svd(columns / length, full_matrices=True)
-    still = rows[int(np.sum(values > DEPENDENT * values[0])) :] / length
-    still = 1e-4 * (still / np.linalg.norm(still, axis=1, keepdims=True)).reshape(-1, *atoms.shape)
+    still = 1e-4 * _still(model.tangents(atoms, x)[1].T).reshape(-1, *atoms.shape)
     moved = (model.align(atoms + still, atoms) - model.align(atoms - still, atoms)) / 2e-4
     return int(np.linalg.matrix_rank(moved.reshape(len(still), -1), tol=1e-3)) if len(still) else 0
+
+
+def _still(columns: np.ndarray) -> np.ndarray:
+    """Return orthonormal directions (k, p) of parameters in which none of the columns (n, p) of J sees a change."""
+    length = np.linalg.norm(columns, axis=0)
+    length = np.where(length > DEPENDENT * length.max(), length, np.inf)  # the rounding of differences is no column
+    _, values, rows = np.linalg.svd(columns / length, full_matrices=True)
+    rows = rows[int(np.sum(values > DEPENDENT * values[0])) :]
+    # a column of nothing is a direction by itself
+    return np.linalg.qr((rows / np.where(np.isfinite(length), length, 1.0)).T)[0].T
 
 
 def certify(problem: Problem, theta: np.ndarray, members: np.ndarray, box: float, goal: np.ndarray) -> dict[str, Any]:
@@ -172,13 +174,15 @@ def certify(problem: Problem, theta: np.ndarray, members: np.ndarray, box: float
             j = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
             if losses[j] < best[k]:
                 best[k], lower[k] = losses[j], points[j]
+    # where an atom stands on the box that its standard form takes off it, as along a length, nothing holds it
+    form = problem.model.standard(theta.reshape(len(theta), problem.atoms, -1)).reshape(theta.shape)
     return {
         "loss": at.loss,
         "gradient": np.max(np.abs(g), axis=-1),
         "decrement": 0.5 * np.sum(along**2 / size, axis=-1),
         "min_eigenvalue": values[:, 0],
         "flat": np.rint(np.trace(still, axis1=1, axis2=2)),
-        "box_hits": hits(theta, -box, box),
+        "box_hits": hits(np.where(np.abs(form) < box, 0.0, theta), -box, box),
         "escaped": best < at.loss - goal,
         "lower": lower,
     }

@@ -76,7 +76,7 @@ def Model(
     Raises
     ------
     moestat.errors.InputError
-        If a function does not return what it must, or its derivatives are wrong.
+        If a function does not return what it must, or mixes samples, or its derivatives are wrong.
     """
     if isinstance(gate, str) and isinstance(expert, str):
         for name, value in (("gate_size", gate_size), ("expert_size", expert_size), ("blocks", blocks)):

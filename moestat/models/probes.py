@@ -45,7 +45,7 @@ def found(model: FunctionModel) -> dict[str, Any]:
 
 
 def check(model: FunctionModel) -> None:
-    """Refuse derivatives that are wrong or cannot be trusted, and invariances that are none."""
+    """Refuse derivatives that are wrong or cannot be trusted, what mixes samples, and invariances that are none."""
     k, e, d = model.gate_size, model.expert_size, model.d
     for what, function, size, derivative in (
         ("gate", model.gate, k, model.gate_derivative),
@@ -71,6 +71,14 @@ def check(model: FunctionModel) -> None:
             place = np.unravel_index(int(np.nanargmax(off)), off.shape)
             told = f"{values[place]:.6g} where differences give {expected[place]:.6g}"
             raise InputError(f"{what}_derivative is wrong: {told}")
+    for what, function, size in (("gate", model.gate, k), ("expert", model.expert, e)):
+        x, atoms = drawn(9, d, size)
+        parts = [called(function, what, part, atoms) for part in (x[:9], x[9:])]
+        if not _same(called(function, what, x, atoms), np.concatenate(parts)):
+            raise InputError(
+                f"the {what} returns other values for a sample where other samples are left out; allowed is what looks "
+                "at each sample by itself"
+            )
     x, atoms = drawn(8, d, model.atom_size)
     here, there = model.predict(atoms, x), model.predict(model.standard(atoms), x)
     if not np.allclose(here, there, rtol=SAME, atol=SAME, equal_nan=True):

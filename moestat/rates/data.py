@@ -53,6 +53,9 @@ def series(
     if isinstance(data, str | Path):
         data = _read(Path(data).expanduser(), over if isinstance(over, str) else None)
     if isinstance(data, pd.DataFrame) and not isinstance(over, str):
+        if (names := [name for name in data if isinstance(name, str)]) and np.size(over) not in data.shape:
+            told = f"the table has {data.shape[0]} rows and {data.shape[1]} columns, and over {np.size(over)} sizes"
+            raise InputError(f"{told}; name the column of the sizes instead, one of {listed(names, 12)}")
         data = data.to_numpy()
     if isinstance(data, xr.DataArray | xr.Dataset | pd.DataFrame):
         if not isinstance(over, str):
@@ -219,7 +222,8 @@ def _refuse(name: str, one: Series, axis: str) -> None:
         row, column = bad[0]
         kinds = f"{int(np.sum(one.losses == 0))} zero, {int(np.sum(one.losses < 0))} negative"
         first = f"{axis} = {number(one.sizes[row])}, replicate {column}; NaN marks a missing one"
-        raise InputError(f"{len(bad)} losses{of} have no logarithm ({kinds}), the first at {first}")
+        told = f"1 loss{of} has" if len(bad) == 1 else f"{len(bad)} losses{of} have"
+        raise InputError(f"{told} no logarithm ({kinds}), the first at {first}")
 
 
 def arm_of(name: str | None, names: Sequence[str], where: str = "") -> str:

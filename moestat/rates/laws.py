@@ -87,6 +87,9 @@ class LawComparison:
                 f"{min(len(law.parameters) for law in unranked)} parameters or more; judge them by p (small: the law "
                 "does not fit) and by their intervals."
             )
+        if "floor" not in [law.name for law in self.laws]:
+            few = np.unique(self.laws[0].curve).size < 4
+            lines.append(f"floor: not fitted, {'of fewer than 4 sizes' if few else 'the line does not flatten'}.")
         return "\n".join([*lines, *self.reasons])
 
     __repr__ = __str__

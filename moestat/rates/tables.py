@@ -86,6 +86,8 @@ class Table:
         region, fit = region_of(within, at_most, at_least), self.fits[arm]
         note = f"{fit.complete} replicate{'s' * (fit.complete != 1)} at {_sizes(fit)}; interval: {fit.kind}"
         note += f"; {self.ends}" * bool(self.ends)
+        rising = all(end > 0 for end in region if math.isfinite(end))
+        note += f"; {SIGN}, and the rule is of positive ones" * (rising and fit.slope < 0)
         subject = f"The slope of {arm}"
         answer = replace(fit.wider, subject=subject, note=note, replicates=fit.complete, reasons=fit.reasons)
         again = partial(wider, level=fit.level)
@@ -157,6 +159,8 @@ class Table:
             by_sizes.setdefault(f"{_sizes(fit)}, {fit.complete} replicate{'s' * (fit.complete != 1)}", []).append(arm)
             by_kind.setdefault(fit.kind, []).append(arm)
         said = f"Slopes of log {self.loss} against log {self.over}"
+        turned = [arm for arm, slope in self.theory.items() if slope > 0 > self.fits[arm].slope]
+        notes += [f"{SIGN}, and that of the theory is positive ({', '.join(turned)})."] * bool(turned)
         notes += [f"{self.ends}."] * bool(self.ends)
         notes += [f"The column {self.replicate!r} was taken as the replicate."] * bool(self.replicate)
         return [*notes, f"{said}: {_by(by_sizes)}.", f"Intervals: {_by(by_kind)}."]
@@ -198,8 +202,9 @@ def table(
     ------
     InputError
         If something is no loss (zero, negative, a column equal to the sizes), or could be read in two ways (a square
-        array); the sentence names it.
+        array); the sentence names it. If all runs of a study failed.
     """
+    ends = _ends(data)
     found, axis, taken = series(data, over, loss=loss, replicate=replicate)
     fits = {arm: fit_array(one.losses, one.sizes, window, level) for arm, one in found.items()}
     stated = dict(theory) if isinstance(theory, Mapping) else {} if theory is None else dict.fromkeys(fits, theory)
@@ -209,7 +214,7 @@ def table(
         slopes,
         axis,
         loss if isinstance(loss, str) and loss else "error",
-        _ends(data),
+        ends,
         str(taken) if taken != replicate else "",
     )
 
@@ -220,6 +225,7 @@ def _slope(value: Any) -> float:
     raise InputError(f"theory is {show(value)}; allowed is a slope, a number such as -0.5, or one for each arm")
 
 
+SIGN = "slopes of errors that fall are negative"
 ENDED = {
     Status.LIMIT: "ran out of steps",
     Status.STALLED: "stalled",
@@ -232,12 +238,19 @@ ENDED = {
 
 
 def _ends(data: Any) -> str:
-    """Return what a study's dataset says of the ends of its runs, in words; "" where it says nothing, or only good."""
+    """Return what a study's dataset says of the ends of its runs, in words; "" where it says nothing, or only good.
+
+    Raises InputError if all of them failed.
+    """
     codes = data.get("status") if isinstance(data, xr.Dataset) else None
     if codes is None or codes.dtype.kind != "i":
         return ""
     counts = {Status(code): int(np.sum(codes == code)) for code in np.unique(codes) if code in [*Status]}
     runs, done = sum(counts.values()), codes.values >= 0
+    if runs and not any(status.has_value for status in counts):
+        messages = data["message"].values[done].tolist() if "message" in data else []
+        most = f"; the most frequent message: {max(messages, key=messages.count)}" if messages else ""
+        raise InputError(f"no run has a loss: {runs} of {runs} failed{most}")
     said = []
     for what, kept in (("failed", False), ("did not converge", True)):
         other = {status: count for status, count in counts.items() if status in ENDED and status.has_value is kept}

@@ -7,12 +7,14 @@ import math
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from moestat.claims.wording import AT_SCALE, VERDICTS
 from moestat.report import views
-from moestat.report.items import FAILED, NO, YES, Part
+from moestat.report.items import FAILED, NO, NOT_RUN, YES, Part
 from moestat.rounding import number
+from moestat.runner import records
 from moestat.sentences import listed
 from moestat.study.cells import CELLS
 from moestat.study.contents import Paper
@@ -53,11 +55,13 @@ def _told(
         told = [part.word(cell) + f" ({ids})" * bool(ids), part.counts(cell), _against(part.cells[cell])]
         yield cell, "; ".join(filter(None, told)), 2
     yield "kind", _kind(part, row, studies), 1
+    argued = part.argued(part.conclusion)
     if row:
         expected = f", predicted {number(row['predicted'])}" if row["predicted"] != "" else ""
-        yield "number", f"{views.estimated(row)}{expected}: {row['wording']} ({row['claim']}). {row['statement']}", 2
+        ours = f"{views.estimated(row)}{_quantity(row)}{expected}"
+        named = f" ({row['claim']})" * bool(argued)  # else the command below names it
+        yield "number", f"{ours}: {row['wording']}{named}. {row['statement']}", 2
     yield "author", part.item.objection, 6
-    argued = part.argued(part.conclusion)
     page = f"studies/{paper.name.replace('-', '_')}/README.md"
     which = argued[0].id if argued else f"{row['study']}:{row['claim']}" if row else ""
     yield "more", f"{command} claim {which}" if which else page, 2
@@ -70,6 +74,12 @@ def _against(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"against it: {listed(names, 3)}" if names and any(row["verdict"] in YES for row in rows) else ""
 
 
+def _quantity(row: Mapping[str, Any]) -> str:
+    """Return what a number is of, in brackets, as the reason of its verdict says; "" where that does not say it."""
+    said = re.match(r"(?:The )?((?:largest|smallest) \S+|.+? of .+?)(?: \(.*| at .*)? is -?\d", str(row["why"]))
+    return f" ({said[1][0].lower()}{said[1][1:]})" if said else ""
+
+
 def _kind(part: Part, row: Mapping[str, Any] | None, studies: Mapping[str, Study]) -> str:
     """Say what decides the item, and of what size that is."""
     if part.argued(part.conclusion):
@@ -77,6 +87,16 @@ def _kind(part: Part, row: Mapping[str, Any] | None, studies: Mapping[str, Study
     if not row:
         return "nothing was decided by a run" if part.rows else ""
     return f"simulated {KINDS[row['scale']]}: {studies[row['study']].presets[row['preset']].about}".removesuffix(": ")
+
+
+def without_runs(parts: Sequence[Part], out: Path) -> list[str]:
+    """Say that an outputs folder has no run and no record of a paper with these items, if that is so."""
+    if any(row["verdict"] != NOT_RUN or row["why"] for part in parts for row in part.rows):
+        return []
+    kept = Path(__file__).resolve().parents[2] / "outputs"
+    there = (kept / records.FOLDER).is_dir() and kept != out.resolve()
+    hint = f"; those of this checkout: --out {kept}" if there else ""
+    return _wrapped("records", f"none of this paper in {out}, and no run{hint}")
 
 
 def deciding(part: Part) -> Mapping[str, Any] | None:

@@ -60,16 +60,16 @@ class Request:
             if isinstance(value, Integral) and not isinstance(value, bool):  # of NumPy, say, which JSON does not know
                 object.__setattr__(self, name, value := int(value))
             if value is not None and (type(value) is not int or not least <= value <= most):
-                raise InputError(f"--{name} is {show(value)}; allowed are whole numbers from {least} to {most}")
+                raise InputError(f"{name} is {show(value)}; allowed are whole numbers from {least} to {most}")
         for name, text in (("the study", self.study), ("--out", str(self.out))):
             if not text.isprintable():  # what is not UTF-8 comes as surrogates, which are none
                 told = f"{name} is {text!r}; allowed are paths in UTF-8 without control characters"
                 raise InputError(f"{told}: results and job scripts name it")
         timeout = self.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0.0 < timeout < 1e9):
-            raise InputError(f"--timeout is {show(timeout)}; allowed are seconds above 0")
+            raise InputError(f"timeout is {show(timeout)}; allowed are seconds above 0")
         if self.until is not None and not (isinstance(self.until, int | float) and 0.0 < self.until < math.inf):
-            raise InputError(f"--until is half_width={show(self.until)}; allowed are half-widths above 0")
+            raise InputError(f"until is {show(self.until)}; allowed are half-widths above 0")
 
     def folder(self, study_name: str) -> Path:
         """Return the folder of the results of a run; ``study_name`` is that of the study's file."""

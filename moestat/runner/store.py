@@ -20,7 +20,7 @@ from moestat import files, versions
 from moestat.errors import StaleError, UserError
 from moestat.runner import shard
 from moestat.runner.plan import Plan, slot_text
-from moestat.sentences import listed, show
+from moestat.sentences import counted, listed, show
 from moestat.status import Status, lost
 
 FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED, Status.TIMED_OUT)
@@ -80,7 +80,11 @@ class Scan:
         return list(itertools.chain(*self.usable.values()))
 
     def warnings(self) -> list[str]:
-        """Say how many replicates warned of what, and in which cells, a sentence for each text of a warning."""
+        """Say how many replicates are left out of the results, and how many warned of what, and in which cells."""
+        least = self.plan.replicates
+        spare = sum(len({r for e in entries for r in e.replicates if r >= least}) for entries in self.usable.values())
+        asked = f"the {least} of each cell that were asked for are"
+        left = [f"{counted(spare, 'replicate')} beyond {asked} there, and not in these results"] if spare else []
         counts: dict[str, Counter[str]] = {}
         for digest, (planned, *_) in self.plan.by_digest.items():
             for entry in self.usable.get(digest, []):
@@ -88,7 +92,7 @@ class Scan:
                 for text, count in warned.items() if isinstance(warned, dict) else ():
                     if type(count) is int:  # these are files that somebody may have made
                         counts.setdefault(show(text, 300)[1:-1], Counter())[planned.cell.label] += count
-        return [
+        return left + [
             f"{cells.total()} of {self.plan.total} replicates warned: {text} "
             f"({listed([f'{cell}: {count}' for cell, count in cells.items()], 4)})"
             for text, cells in counts.items()

@@ -102,6 +102,7 @@ def item(word: str) -> tuple[contents.Paper, contents.Item | None]:
     found = [one for one in paper.items if one.name.lower() == said] or paper.items_of(rest)
     if not found:
         kinds = {kind for kind, _ in contents.places(rest)}
+        kinds = kinds or {kind for kind, words in contents.KINDS.items() if re.fullmatch(words, rest, re.IGNORECASE)}
         alike = [one.name for one in paper.items if kinds & {kind for kind, _ in contents.places(one.name)}]
         names = {one.name.lower(): one.name for one in paper.items}
         close = difflib.get_close_matches(said, names, n=1, cutoff=0.5)

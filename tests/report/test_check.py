@@ -15,7 +15,7 @@ def asked(capsys, *words):
 @pytest.mark.parametrize(
     ("words", "first", "parts"),
     [
-        (["SA Fig. 1"], "sigmoid-attention, Figure 1: holds", ["-0.292 [-0.328, -0.256], predicted -0.24"]),
+        (["SA Fig. 1"], "sigmoid-attention, Figure 1: holds", ["-0.256] (slope of L3), predicted -0.24"]),
         (["sa", "thm1"], "sigmoid-attention, Theorem 1: disproved, by argument", ["claim theorem-1-any-expert"]),
         (["MoT Theorem", "1"], "mixture-of-transformers, Theorem 1: ", ["studies/mixture_of_transformers/README.md"]),
     ],
@@ -48,6 +48,13 @@ def test_a_paper_alone_lists_its_items(capsys):
     assert all(line.startswith(item.name) for line, item in zip(lines, listed.items, strict=True))
 
 
+def test_an_answer_without_a_record_says_that_there_is_none(capsys, tmp_path):
+    assert "none of this paper in" not in " ".join(asked(capsys, "SA Fig. 1"))
+    lines = asked(capsys, "SA Fig. 1", "--out", str(tmp_path))
+    told = " ".join(" ".join(lines).split())
+    assert lines[0].endswith("open") and f"none of this paper in {tmp_path}, and no run" in told
+
+
 @pytest.mark.parametrize(
     ("word", "found"),
     [
@@ -68,6 +75,7 @@ def test_papers_and_items_are_understood_as_they_are_written(word, found):
     ("word", "told"),
     [
         ("SA Theorem 9", "sigmoid-attention has no item 'Theorem 9'; of these it has Theorem 1, Theorem 2"),
+        ("SA Thm", "sigmoid-attention has no item 'Thm'; of these it has Theorem 1, Theorem 2"),
         ("SA theorm 1", "has no item 'theorm 1'; did you mean 'Theorem 1'?"),
         ("sigmoid-atention Fig. 1", "begins with no paper; did you mean 'sigmoid-attention'?"),
         ("XY Fig. 1", "papers are CS (compete-smoe), DS (demystifying-softmax)"),

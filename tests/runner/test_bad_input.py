@@ -140,12 +140,12 @@ def test_the_sentence_names_place_fault_and_remedy(mutant, path, value, told):
     ("option", "value", "told"),
     [
         ("--preset", "papper", "there is no preset 'papper'; did you mean 'paper'? allowed are quick, paper"),
-        ("--timeout", "nan", "--timeout"),
+        ("--timeout", "nan", "timeout is nan"),
         ("--set", "shfit=1", "--set shfit: the setting is an unknown key; did you mean 'shift'?"),
         ("--set", "n=[5,5]", "--set n: the axis n of the grid has a value twice: [5, 5]"),
         ("--set", "shift", "--set is 'shift'; allowed is KEY=VALUE"),
         ("--part", "5/4", "argument --part: it is '5/4'; allowed is I/K with 1 <= I <= K"),
-        ("--replicates", "0", "--replicates is 0; allowed are whole numbers from 1"),
+        ("--replicates", "0", "replicates is 0; allowed are whole numbers from 1"),
         ("--replicate", "3", "unknown argument '--replicate'; did you mean '--replicates'?"),
     ],
 )
