@@ -43,6 +43,10 @@ SOME_DENSE = Premise(
     words="the dense regime: at least one among the over-specified gating parameters is non-zero",
     where="section 3, (ii), and C.1.1; 4.2: there exists some",
 )
+FEW = (
+    "For odd p and with lambda one takes four atoms more than the truth has, as an empty cell costs nothing: there let "
+    "N <= N* + 3."
+)
 OPPOSITE = [
     "sigma' is even: sigma'(-s) = sigma'(s), and s changes its sign with (A, b, c).",
     "F_A = sigma'(s) xx' E, so F_A(A, b, c, eta) = F_A(-A, -b, -c, eta): two members of the family are one function.",
@@ -197,9 +201,10 @@ arguments = [
         Argument(
             id=f"theorem-{k}-constant-gate",
             item=f"Theorem {k}",
-            says="With one constant gate among several over-specified ones, dense by the printed words, the bound "
-            "fails for ReLU, polynomials and GELU, with lambda or without; with none it is open for experts that "
-            f"cannot be split, as GELU without lambda. Gates of two atoms move by t, and f by {power}.",
+            cell="example",
+            says="With one constant gate among several over-specified ones, dense by the words of section 4.2, the "
+            "bound fails for ReLU, polynomials and GELU, with lambda or without: gates of two atoms move by t, and f "
+            f"by {power}. Whether the theorem is meant there is open.",
             verdict="disproved",
             premises=[
                 SOME_DENSE,
@@ -214,14 +219,15 @@ arguments = [
                 "of weight w* < 1. Two atoms (0, c_1, eta), (0, c_2, eta) with sigma(c_1) + sigma(c_2) = w* in its "
                 "place make a best measure, with f_Gbar = f*.",
                 path,
-                f"L{k} to this best measure is of order t, and to others of constant gates no less.",
-                "Nor is another nearer in order. The scores of its two atoms are not constant; they differ, and are "
-                "not opposite, for w* < 1. So their sigmoids have poles at different complex x, and do not cancel if "
-                "E is entire, as GELU and polynomials are, or ReLU on a part of the cube, and is not 0 at all of these "
-                "poles (u not along alpha).",
+                f"L{k} to this best measure is of order t (equal shares, or cells that know c), and to others of "
+                "constant gates no less.",
+                "The scores of the two atoms are not constant; they differ, and are not opposite, for w* < 1, so that "
+                "their sigmoids have poles at different complex x. A nearer best measure would give each a partner "
+                "that cancels its poles: none exists for GELU without lambda, ReLU and even p. " + FEW,
             ],
-            reading="Dense: no over-specified gate is constant; then, for experts that cannot be split, it is open. Or "
-            f"Definition {k - 1} at constant gates, too, which no expert meets: then the theorem is void.",
+            reading="Over-specified as in section 3, doubled by the fit in the limit: then such a truth is sparse. "
+            "Measures with c in the weight alone: then the two atoms are one. Independence at the best measures, as "
+            "B.4 uses it: then they are none. And the rate, which a bound that fails does not decide.",
             check=f"{IDENTITIES}:mixed_truth",
             shows={"order of f, with b": order(4), "order of f, without b": order(2)}
             | {f"order of the loss, {score}": order(1) for score in ("with b", "without b")},
@@ -265,7 +271,7 @@ arguments = [
             "No best measure is nearer in order: sigma of a score has poles where it is an odd multiple of i pi, so "
             "sigmoids of scores that differ, and are not opposite, are independent over functions that are entire, as "
             "E is here (ReLU: on a part of the cube), and not 0 at all of these poles, as for A of rank 2 or more; "
-            "near the truth both shares must have the true score.",
+            "near the truth both shares must have the true score, or partners that cancel their poles. " + FEW,
         ],
         reading="One in which best measures have no two atoms of one expert, or of experts that cannot be split.",
         check=f"{IDENTITIES}:moved_shares",

@@ -160,9 +160,8 @@ paper = Paper(
             findings=[
                 Finding(
                     when={"sigmoid_regimes:theorem-3-gelu-d8": "inconclusive"},
-                    text="With no over-specified gate constant the bound fails for the experts that the paper names, "
-                    "which can be split, and is open for others: at this noise fits do not tell it from a bound that "
-                    "fails.",
+                    text="For the experts that the paper names, which can be split, the bound fails; for others it is "
+                    "open: at this noise fits do not tell it from a bound that fails.",
                 ),
                 Finding(
                     when={
@@ -333,9 +332,8 @@ paper = Paper(
             findings=[
                 Finding(
                     when={"partial_quadratic:theorem-5-gelu": "inconclusive"},
-                    text="With no over-specified gate constant the bound fails for the experts that the paper names, "
-                    "which can be split, and is open for others: at this noise fits do not tell it from a bound that "
-                    "fails.",
+                    text="For the experts that the paper names, which can be split, the bound fails; for others it is "
+                    "open: at this noise fits do not tell it from a bound that fails.",
                 ),
                 Finding(
                     when={"partial_quadratic:quotient-*": "supported"},
