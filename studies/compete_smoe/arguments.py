@@ -39,9 +39,10 @@ CONDITIONS = [
     Premise(words="g(x, W_e) is Lipschitz continuous with respect to W_e", where="appendix B.1.2, Case 1"),
 ]
 STRIPED = [
-    "Let x be uniform on [-1, 1], w in [-1, 1], variances in [1, 4], K = 1, g = 2 + w x / 10 for x >= 0, and 2 + w^3 "
+    "Let x be uniform on [-1, 1], w in [0, 1], variances in [1, 4], K = 1, g = 2 + w x / 10 for x >= 0, and 2 + w^3 "
     "sin(x / w) for x < 0 (2 at w = 0). G* = {(1, 1), (0, 4)}: the first wins x > 0, the second x < 0, for sin x < 0.",
-    "1 <= g <= 3; dg/dw is continuous in w (0 at w = 0, x < 0), |dg/dw| <= 4, and x / 10 at x > 0: not 0.",
+    "1 <= g <= 3; dg/dw is continuous in w (0 at w = 0, x < 0), |dg/dw| <= 4, and x / 10 at x > 0: not 0. "
+    "Different w tie on a null set only.",
 ]
 
 arguments = [
@@ -174,7 +175,7 @@ arguments = [
         id="lemma-b-2-stripes",
         item="Lemma B.2",
         says="It fails for a g that meets all conditions: where winners alternate in ever narrower stripes, no finite "
-        "number of densities is a cover.",
+        "number of densities is a cover at a small epsilon.",
         verdict="disproved",
         premises=[*CONDITIONS, BOUNDED, DIFFERENT],
         derivation=[
@@ -183,8 +184,10 @@ arguments = [
             "which the winner by another w' is another one tends to 1/2 as w' -> 0 (Fejer).",
             "So there is a sequence w_m -> 0 of which two each differ on a quarter of x < 0: by 1/8 of the L1 distance "
             "of N(2, 1) and N(2, 4) or more, up to o(1). It has no finite cover at a smaller epsilon.",
+            "Two densities in one bracket of Hellinger size epsilon are within it of each other, and L1 <= 2 sqrt(2) "
+            "h: (b) fails, too.",
         ],
-        reading="Experts whose winners are told by finitely many comparisons, as those of lemma-b-2-a.",
+        reading="Experts whose regions of winning are made of a bounded number of half-spaces, as in lemma-b-2-a.",
         check=f"{IDENTITIES}:stripes_apart",
         shows={"least L1 distance": (0.05, 2.0)},
     ),
@@ -277,10 +280,12 @@ arguments = [
             "< 0 and is near (0, 4), by compactness. At x < -e(r) winners are those of G*, so that log p_G is "
             "continuous in the parameters there: by a uniform law of large numbers the mean log-likelihood is above "
             "that of G* by C e(r) + o(1) at most, and e(r) -> 0.",
-            "For a small r no maximiser, and no G within 0.05 of the supremum, is there, with a probability -> 1; by "
-            "the theorem it tends to 0. Nor is one near G* in D (an empty cell costs likelihood): (11) fails, too.",
+            "For a small r no maximiser, and no G within 0.05 of the supremum, is there, so that P(E h(p_Gn, p_G*) >= "
+            "r) -> 1; by the theorem it tends to 0. Nor is one near G* in D (an empty cell costs likelihood): (11) "
+            "fails, too.",
         ],
-        reading="Experts whose winners are told by finitely many comparisons, as those of theorem-4-1-affine.",
+        reading="Experts whose regions of winning are made of a bounded number of half-spaces, as those of "
+        "theorem-4-1-affine.",
         check=f"{IDENTITIES}:stripes",
         shows={
             "least gain of a fit to noise": (0.01, 1.0),

@@ -60,8 +60,8 @@ paper = Paper(
             conclusion="example",
             unchecked="Experts other than linear, affine and tanh, but for one of theorem-4-1-stripes: the printed "
             "proof of Lemma B.2 holds for none, and ours needs that regions of winning are made of half-spaces.",
-            objection="No network's winners alternate without end; tested: for three families and inputs with a "
-            "bounded density it is proved, with another bound of the entropy than printed.",
+            objection="With ReLU or tanh units and bounded weights winners change a bounded number of times; tested: "
+            "for three families and inputs with a bounded density it is proved, with another bound of the entropy.",
         ),
         Item(
             name="Theorem 4.2",

@@ -44,10 +44,10 @@ arguments = [
             "So their squares add up to at most the squared norm: P (1 - sigma_0^0.2)^2 <= 1.",
             "At P = 4 that is sigma_0 >= 1/32, and (1 - P^(-1/2))^5 for any P.",
             "By the lemma T^(m) is at most M^4 sigma_0^0.3 times T_1, up to logarithms, and so below it for every M = "
-            "o(sigma_0^-0.075), once sigma_0 is small: for fixed M (2: at 0.001), and for K log K log log d, the lower "
-            "end of Theorem 1's range, as sigma_0 <= d^-0.01 there (K fixed).",
+            "o(sigma_0^-0.075), once sigma_0 is small: for fixed M (2: below 1e-4 by this, at 0.001 in training), and "
+            "for K log K log log d, the lower end of Theorem 1's range, as sigma_0 <= d^-0.01 there (K fixed).",
             "Its proof leaves the sum over patches out in (14): with (1 - o(1)) / sqrt(P) in place of the share "
-            "it goes through where patches start equal.",
+            "it goes through where patches stay equal.",
         ],
         reading="One in which the norm is that of the patch's own block; eq. (5), which uses it, has the expert's. Or "
         "the sum over p, for no quantifier is printed: it is up to sqrt(P) times the norm; (57) uses one patch.",
@@ -77,9 +77,10 @@ arguments = [
         derivation=[
             "A step has length eta over all patches, so that the P products, which are along orthogonal directions, "
             "gain at most eta (t - T^(m)) in norm, and sqrt(P) (1 - sigma_0^0.2) times that is asked for.",
-            "What they are at T^(m), O~(M^2 sigma_0^0.9) by the proof of Lemma 14, is o(eta T_1) = o(sigma_0^0.5).",
+            "At T^(m) they are at most O~(sigma_0) + eta T^(m) = O~(M^4 sigma_0^0.8) by (5): o(sigma_0^0.5).",
         ],
-        reading="That of Lemma 14; or a rate of eta / sqrt(P), which is what is seen.",
+        reading="That of Lemma 14; or a rate of eta / sqrt(P), which needs patches that stay equal, n^(-1/2) far below "
+        "sigma_0^0.5: at n = 400 they race, and the last is slower still.",
         check=SHARE,
         shows={
             "share asked for": (0.74, 0.75),

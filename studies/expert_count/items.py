@@ -166,7 +166,7 @@ paper = Paper(
         Item(
             name="Lemma 15",
             says="The state of the experts at the end of the exploration stage.",
-            objection="As for Lemma 14; tested: with eta / sqrt(P) in place of eta it follows.",
+            objection="As for Lemma 14; tested: with eta / sqrt(P) it follows where patches stay equal.",
         ),
         Item(
             name="Proposition 3",

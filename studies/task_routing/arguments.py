@@ -234,8 +234,8 @@ arguments = [
         id="one-template",
         item="Theorem 4.2",
         cell="example",
-        says='Tasks of one template, "*1 is *2.", with subjects of their own and an object for each have weights as in '
-        "the theorem.",
+        says='Tasks of one template, "*1 is *2.", with subjects of their own, of one token as objects are, and '
+        "an object for each have weights as in the theorem.",
         verdict="proved",
         premises=TWO_HEADS,
         derivation=[
@@ -249,7 +249,8 @@ arguments = [
             "It writes the place of the next token, times a factor: the logits lie in the plane of Lemma 5.1, and the "
             "factor leaves what the residual connection adds, and epsilon, behind.",
         ],
-        reading="None; other templates, and subjects that tasks share, are not in it.",
+        reading="None; other templates, and subjects that tasks share, are not in it. The empty prefix and the "
+        "finished sentence have no prediction to make.",
         check=f"{IDENTITIES}:one_template",
         shows={
             "prefixes that fail": exactly(0),
