@@ -24,7 +24,7 @@ from moestat.rounding import number
 from moestat.runner import manifest_file, records, results
 from moestat.runner.request import Request
 from moestat.sentences import counted, listed
-from moestat.study import cells, presets, seal
+from moestat.study import cells, load, presets, seal
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
@@ -151,7 +151,8 @@ def _rows(
     out: Path, name: str, study: Study, runs: Iterable[Run]
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Yield the row of each claim of a study, and what each of its runs came to."""
-    ran = {run.preset: run for run in runs if run.study == cells.folder_of(name)}
+    mine = _results_of(name)
+    ran = {run.preset: run for run in runs if run.study == mine}
     foreign = {preset: _foreign(name, study, run, out) for preset, run in ran.items()}
     for claim in study.claims:
         found, why, how = [], "", ""
@@ -165,6 +166,11 @@ def _rows(
         row = _about(name, study, claim) | (_counting(found) or _not_run(name, study, claim, why, how))
         replicates = study.presets[row["preset"]].replicates if row["preset"] in study.presets else 1
         yield row | {"p": chance.p_value(row, claim.region, claim.level, replicates)}, found
+
+
+def _results_of(name: str) -> str:
+    """Return the name of the results of a study, which a file may call otherwise than itself."""
+    return load.name_of(name) if load.is_path(name) else name
 
 
 def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
@@ -326,7 +332,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
     runs = runs_and_records(out_root)
     ((_, found),) = _rows(out_root, name, alone, runs)
     when, estimate = views.when(row), views.estimated(row)
-    which = cells.folder_of(name), row["preset"]
+    which = _results_of(name), row["preset"]
     folder = next((one.folder for one in runs if (one.study, one.preset) == which), out_root)
     sealed = seal.read(folder)
     run = f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"

@@ -33,12 +33,7 @@ class Place(NamedTuple):
 
 def name_of(study: str, claim: str) -> str:
     """Return the name of a claim as cells have it, STUDY:CLAIM; the study may be named by its file."""
-    return f"{folder_of(study)}:{claim}"
-
-
-def folder_of(study: str) -> str:
-    """Return the name of a study's folder: that of its file."""
-    return Path(study).stem if study.endswith(".py") else study
+    return f"{Path(study).stem if study.endswith('.py') else study}:{claim}"
 
 
 def claims_of(studies: Mapping[str, Study]) -> dict[str, Claim]:

@@ -99,3 +99,14 @@ def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch)
     assert f"python -m moestat.study {path}" in inside("claim", f"{path}:mean-rate", "--out", outputs / "out")[1]
     code, out, _ = inside("claim", "mean-rate")
     assert code == 0 and "One of them: python -m moestat.study claim " in out and out.count("mean-rate") == 4
+
+
+def test_the_run_of_a_file_is_found_by_the_name_that_its_study_gives_itself(tmp_path):
+    file = write_study(tmp_path, name="here", grid="n = [10, 20]", more=CLAIM.replace('"paper"', '"quick"', 1))
+    file.write_text(file.read_text() + '\nstudy.name = "there"\n')
+    with undrawn():
+        said(file, "--jobs", 1, "--quiet", "--out", tmp_path / "out")
+    assert (tmp_path / "out" / "there" / "quick" / "results.nc").is_file()
+    code, out, err = inside("--claims", file, "--out", tmp_path / "out")
+    assert code == 0, err
+    assert "quick, 2" in out and ", 0 not run" in out
