@@ -15,16 +15,10 @@ import xarray as xr
 import moestat
 from moestat import rates
 from moestat.rounding import estimate
+from studies.sigmoid_attention.parts.figure_1 import LEGENDS
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "outputs" / "records" / "figure_readings" / "paper"
-PRINTED = {
-    "softmax-relu": (1.003, -0.24),
-    "sigmoid-relu": (1.011, -0.51),
-    "softmax-linear": (1.005, -0.07),
-    "sigmoid-linear": (1.012, -0.46),
-}
-"""Factor and power of n in the legends of Figure 1, by gate and experts."""
 STARTS = {
     "copy": "as a copy of a true expert",
     "split": "split off a true expert",
@@ -38,7 +32,7 @@ def data(ds: xr.Dataset) -> dict[str, Any]:
     """Return sizes, radii, powers and, by curve and start, the mean losses, slopes and their intervals."""
     curves: dict[str, Any] = {}
     sizes = ds["n"].values.astype(float)
-    for curve in PRINTED:
+    for curve in LEGENDS:
         for start in STARTS:
             if (arm := f"{curve}-{start}") not in ds["arm"]:
                 continue
@@ -46,7 +40,7 @@ def data(ds: xr.Dataset) -> dict[str, Any]:
             lines = [[told(sizes, errors) for errors in row] for row in loss]
             curves.setdefault(curve, {})[start] = lines
     powers, radii = (ds[name].values.tolist() for name in ("exponent", "radius"))
-    return {"n": sizes.tolist(), "powers": powers, "radii": radii, "curves": curves, "printed": PRINTED}
+    return {"n": sizes.tolist(), "powers": powers, "radii": radii, "curves": curves, "printed": LEGENDS}
 
 
 def told(sizes: np.ndarray, errors: np.ndarray) -> dict[str, Any]:

@@ -32,19 +32,9 @@ from moestat.status import Status
 VERSION = 4
 NOTHING = 1e-9  #: Share of the variance of y that a fit without noise may leave.
 OWN = ("voronoi", "rmse", "excess")  #: Losses of a model.
-KEPT = {
-    "theta",
-    "truth",
-    "floor",
-    "flat_directions",
-    "train_loss",
-    "truth_loss",
-    "status",
-    "message",
-    "iterations",
-    "target",
-}
-KEPT |= {"start_policy", "box_hits", "search_ends", "search_found", *OWN}  #: Names that no loss of the user's has.
+KEPT = {"theta", "truth", "floor", "flat_directions", "train_loss", "truth_loss", "target", "start_policy"}
+KEPT |= {"status", "message", "iterations", "box_hits", "search_ends", "search_found", *OWN}
+"""Names in results that no loss of the user's has."""
 POINTS_LOG2 = 16  #: Of the points at which functions are compared, fixed in all replicates.
 
 

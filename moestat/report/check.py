@@ -48,14 +48,14 @@ def _told(
 ) -> Iterator[tuple[str, str, int]]:
     """Yield heads, texts, and how many lines a text may take."""
     yield "paper", part.item.says, 2
-    found = [one.says for one in part.argued(part.conclusion)] or part.findings
+    argued = part.argued(part.conclusion)
+    found = [one.says for one in argued] or part.findings
     yield "we find", " ".join(found) or ("" if part.filled else part.item.unchecked), 3
     for cell in part.filled:
         ids = ", ".join(one.id for one in part.argued(cell))
         told = [part.word(cell) + f" ({ids})" * bool(ids), part.counts(cell), _against(part.cells[cell])]
         yield cell, "; ".join(filter(None, told)), 2
     yield "kind", _kind(part, row, studies), 1
-    argued = part.argued(part.conclusion)
     if row:
         expected = f", predicted {number(row['predicted'])}" if row["predicted"] != "" else ""
         ours = f"{views.estimated(row)}{_quantity(row)}{expected}"

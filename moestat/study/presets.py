@@ -61,10 +61,8 @@ def strongest_first(study: Study, claim: Claim, presets: Iterable[str]) -> list[
 
     One that runs a part of another's replicates and grid comes after it.
     """
-    place, says = (
-        {name: i for i, name in enumerate(study.presets)},
-        {name: _says(study, claim, name) for name in presets},
-    )
+    place = {name: i for i, name in enumerate(study.presets)}
+    says = {name: _says(study, claim, name) for name in presets}
 
     def order(name: str) -> tuple[object, ...]:
         part = any(says[other] == says[name] and _is_part(study, name, other) for other in says)

@@ -12,13 +12,9 @@ a fixed batch the steps do not settle: they wander about the minimum, as far for
 
 from moestat import Study
 from moestat.study.rules import function, slope
+from studies.sigmoid_attention.parts.figure_1 import LEGENDS, MAP, PLAIN, REGIONS, SIGMOID, SOFTMAX
 
 READINGS = "studies.sigmoid_attention.parts.readings"
-PLAIN = dict(radius=0.00158, exponent=-0.5)
-"""0.05 n^(-1/2), the start that gives the printed slopes with full batches."""
-PRINTED = {"softmax-relu": -0.24, "sigmoid-relu": -0.51, "softmax-linear": -0.07, "sigmoid-linear": -0.46}
-REGIONS = {curve: [round(power - 0.1, 2), min(round(power + 0.1, 2), 0.0)] for curve, power in PRINTED.items()}
-SOFTMAX, SIGMOID = ({k: r for k, r in REGIONS.items() if k.startswith(gate)} for gate in ("softmax", "sigmoid"))
 GROUPS = [dict(curves=SOFTMAX, ninth=["copy", "split"]), dict(curves=SIGMOID, ninth=["target"])]
 BATCHES = {"": 0, "-batches-1000": 1000, "-batches": 100, "-batches-10": 10}
 """End of an arm's name, and its batch; 0: all samples."""
@@ -59,7 +55,7 @@ study.preset(
     arms=["*-10"],
 )
 
-for curve in PRINTED:
+for curve in LEGENDS:
     gate, expert = curve.split("-")
     for ninth in ("copy", "split") if gate == "softmax" else ("target",):
         for suffix, batch in BATCHES.items():
@@ -110,7 +106,7 @@ study.ours(
     dict(source="ours: control of some-stochastic-reading", presets=["paper"], hindsight=SEEN + TURNED),
 )
 # --- the plain start by batch
-for curve, power in PRINTED.items():
+for curve, (_, power) in LEGENDS.items():
     ninth = "copy" if curve.startswith("softmax") else "target"
     for suffix, batch in BATCHES.items():
         words = f"batches of {batch}" if batch else "full batches"
@@ -137,13 +133,7 @@ study.figure(
     kind="function",
     function=f"{READINGS}:picture",
     title="Figure 1 in batches: share of truths whose slope is within 0.1 of the printed one",
-    options=dict(
-        curves={
-            curve: [curve.replace("-", " gate,\n").replace("relu", "ReLU") + f"\n{power}", *REGIONS[curve]]
-            for curve, power in PRINTED.items()
-        },
-        columns=COLUMNS,
-    ),
+    options=dict(curves=MAP, columns=COLUMNS),
     caption="Slopes over n = 1e3 to 1e5 of L3, to the best measures of nine atoms unless said otherwise. The start is "
     "N(0, r^2) in every coordinate, r = radius (n / 1000)^power; the sigmoid fit starts beside its best pseudo-truth. "
     "Framed: all four slopes, each for half of the truths or more.",

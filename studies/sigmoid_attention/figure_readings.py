@@ -16,11 +16,10 @@ by an amount that does not depend on n, elsewhere like n^(-1/2).
 
 from moestat import Study
 from moestat.study.rules import function, slope
+from studies.sigmoid_attention.parts.figure_1 import LEGENDS, MAP, PLAIN, SIGMOID, SOFTMAX, named
 
 READINGS = "studies.sigmoid_attention.parts.readings"
 RATIO = "studies.sigmoid_attention.parts.rules:log_ratio_to"
-PLAIN = dict(radius=0.00158, exponent=-0.5)
-"""The start of the main study: 0.05 n^(-1/2), full batches, the step of the mean square, the ninth a copy."""
 
 study = Study(
     "Which starts give the slopes of Figures 1 and 2, with full batches?",
@@ -58,13 +57,6 @@ study.preset(
     arms=["*-batches"],
 )
 
-FIRST = {
-    "softmax-relu": (1.003, -0.24),
-    "sigmoid-relu": (1.011, -0.51),
-    "softmax-linear": (1.005, -0.07),
-    "sigmoid-linear": (1.012, -0.46),
-}
-"""Scale and power of n in the legends of Fig. 1."""
 SECOND = {
     "sparse-relu": [-0.64, -0.44],
     "sparse-linear": [-0.17, 0.0],
@@ -72,27 +64,26 @@ SECOND = {
     "dense-linear": [-0.6, -0.3],
 }
 """Within 0.1 of the powers of Fig. 2: -0.54, -0.07, -0.53, and -0.4, of which a second digit cannot be read."""
-BATCHES, HALF = dict(batch_size=100), dict(step=0.05)
-for curve in [*FIRST, *SECOND]:
+for curve in [*LEGENDS, *SECOND]:
     first, expert = curve.split("-")
     of = dict(expert=expert) | (
-        dict(truth_gate="softmax", fitted_gate=first) if curve in FIRST else dict(truth_gate="sigmoid", regime=first)
+        dict(truth_gate="softmax", fitted_gate=first) if curve in LEGENDS else dict(truth_gate="sigmoid", regime=first)
     )
     pseudo = curve.startswith("sigmoid")
-    main, others = ("target", ["copy"]) if pseudo else ("copy", ["split", "elsewhere"] if curve in FIRST else ["split"])
+    main, others = (
+        ("target", ["copy"]) if pseudo else ("copy", ["split", "elsewhere"] if curve in LEGENDS else ["split"])
+    )
     for ninth in [main, *others]:
         study.arm(f"{curve}-{ninth}", f"{curve}, {ninth}", ninth=ninth, **of)
-    study.arm(f"{curve}-{main}-batches", f"{curve}, {main}, batches of 100", ninth=main, **of, **BATCHES)
-    if curve in FIRST:
-        study.arm(f"{curve}-{main}-half", f"{curve}, {main}, half mean square", ninth=main, **of, **HALF)
+    study.arm(f"{curve}-{main}-batches", f"{curve}, {main}, batches of 100", ninth=main, **of, batch_size=100)
+    if curve in LEGENDS:
+        study.arm(f"{curve}-{main}-half", f"{curve}, {main}, half mean square", ninth=main, step=0.05, **of)
 
-REGIONS = {curve: [round(power - 0.1, 2), min(round(power + 0.1, 2), 0.0)] for curve, (_, power) in FIRST.items()}
-SOFTMAX, SIGMOID = ({k: r for k, r in REGIONS.items() if k.startswith(gate)} for gate in ("softmax", "sigmoid"))
 ONE = dict(groups=[
     dict(curves=SOFTMAX, ninth=["copy", "split", "elsewhere"]), dict(curves=SIGMOID, ninth=["target", "copy"]),
 ])  # fmt: skip
 TWO = dict(groups=[dict(curves=SECOND, ninth=["copy", "split"])])
-LEVELS = dict(levels={curve: [*printed, 2.0] for curve, printed in FIRST.items()})
+LEVELS = dict(levels={curve: [*printed, 2.0] for curve, printed in LEGENDS.items()})
 HALF_OF_THEM, PAPER = dict(predicted="0.5 or more"), dict(presets=["paper", "full"])
 
 # --- Figure 2 by the reading that was settled on for Figure 1, before it was run
@@ -138,7 +129,7 @@ study.claim(
 )
 # --- the printed losses against the information bound
 BOUND = "lies, if it is of this loss, below the asymptotic error of least squares"
-for curve, (scale, power) in FIRST.items():
+for curve, (scale, power) in LEGENDS.items():
     gate, expert = curve.split("-")
     beside = "that is told the number of experts" if gate == "softmax" else "beside the best pseudo-truth"
     study.ours(
@@ -160,7 +151,7 @@ for curve, power in [("sparse-relu", -0.54), ("sparse-linear", -0.07), ("dense-r
         dict(source="ours: control of SA Fig. 2, its levels", **PAPER),
     )  # fmt: skip
 
-MAP = dict(kind="function", function=f"{READINGS}:picture")
+PICTURE = dict(kind="function", function=f"{READINGS}:picture")
 COLUMNS = {
     "ninth a copy\n(sigmoid: at its target)": ["to_best", "target", "copy"],
     "ninth split off\n(sigmoid: truth's numbers)": ["to_best", "split", "copy"],
@@ -169,24 +160,20 @@ COLUMNS = {
     "a copy,\nhalf mean square": ["to_best", "copy-half"],
     "first column,\nbatches of 100": ["to_best", "target-batches", "copy-batches"],
 }
-WORDS = dict(
-    relu="ReLU", linear="linear", softmax="softmax gate", sigmoid="sigmoid gate", sparse="sparse", dense="dense"
-)
-NAMES = {curve: ",\n".join(WORDS[word] for word in curve.split("-")) for curve in [*FIRST, *SECOND]}
 study.figure(
     "map",
     title="Figure 1 with full batches: share of truths whose slope is within 0.1 of the printed one",
-    options=dict(curves={c: [f"{NAMES[c]}\n{FIRST[c][1]}", *REGIONS[c]] for c in FIRST}, columns=COLUMNS),
+    options=dict(curves=MAP, columns=COLUMNS),
     caption="Slopes over n = 1e3 to 1e5 of L3 to the best measures of nine atoms, in one column to the truth itself. "
     "The start is N(0, r^2) in every coordinate, r = radius (n / 1000)^power. Columns: where the ninth atom starts. "
     "Framed: all four slopes are as printed, each for half of the truths or more.",
-    **MAP,
+    **PICTURE,
 )
 study.figure(
     "map_2",
     title="Figure 2 with full batches: share of truths whose slope is as printed, within 0.1",
     options=dict(
-        curves={c: [NAMES[c], *region] for c, region in SECOND.items()},
+        curves={c: [named(c), *region] for c, region in SECOND.items()},
         columns={
             "ninth a copy": ["to_best", "copy"],
             "split": ["to_best", "split"],
@@ -194,5 +181,5 @@ study.figure(
         },
     ),
     caption="As of the map of Figure 1; L1 in the sparse regime, L3 in the dense one.",
-    **MAP,
+    **PICTURE,
 )

@@ -19,14 +19,10 @@ paper has one truth, with ReLU experts an outlier (bound 17.2 at n = 1e5, usuall
 
 from moestat import Study
 from moestat.study.rules import function, slope
+from studies.sigmoid_attention.parts.figure_1 import LEGENDS
 
 GATES, EXPERTS = ("softmax", "sigmoid"), {"relu": ("ReLU", "1a"), "linear": ("linear", "1b")}
-PRINTED = {
-    ("softmax", "relu"): -0.24,
-    ("sigmoid", "relu"): -0.51,
-    ("softmax", "linear"): -0.07,
-    ("sigmoid", "linear"): -0.46,
-}
+PRINTED = {tuple(curve.split("-")): power for curve, (_, power) in LEGENDS.items()}
 RULES = "studies.sigmoid_attention.parts.rules"
 SLOPE, LEVEL = f"{RULES}:slope_by_truth", f"{RULES}:level_by_truth"  # data sets of one truth count as one
 SIZES = [1000, 3162, 10_000, 31_623, 100_000]

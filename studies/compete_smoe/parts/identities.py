@@ -217,9 +217,9 @@ def striped(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 def stripes() -> dict[str, float]:
     """Fit noise by the stripes of a narrow w, 20 points: the gain in mean log-likelihood, and the total variation.
 
-    Beside it the derivative of g, over w in [-1, 1]: its size, and least mean size.
+    Beside it the derivative of g, over w in [0, 1]: its size, and least mean size.
     """
-    rng, w = np.random.default_rng(8), np.linspace(-1, 1, 401)[:, None]
+    rng, w = np.random.default_rng(8), np.linspace(0, 1, 201)[:, None]
     grid, truth = np.linspace(-1, 1, 4001)[:, None], [(np.ones(1), 1.0), (np.zeros(1), 4.0)]
     slopes = np.stack([(striped(grid, a + 1e-6) - striped(grid, a - 1e-6)) / 2e-6 for a in w])
     gains, apart = [], []

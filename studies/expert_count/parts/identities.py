@@ -6,6 +6,8 @@ by eq. (5) on samples of Definition 1, and the race of its patches in the limit 
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 START = 1e-3  # sigma_0, below (1 - P^(-1/2))^5 = 1/32
@@ -58,6 +60,7 @@ def _trained(rng: np.random.Generator, *, equal: bool, experts: int = 1) -> tupl
     return largest, after / T_1, float(w[own].min()) / (ASKED * RATE * after)
 
 
+@cache  # of two arguments
 def shares_of_patches() -> dict[str, float]:
     """Return Lemma 14's share of the norm in every patch: what it asks for, and what three trainings have."""
     rng = np.random.default_rng(14)

@@ -16,14 +16,8 @@ from moestat.report.means import along
 from moestat.report.text import minus
 from moestat.runner import records, results
 from moestat.study.spec import Figure
+from studies.sigmoid_attention.parts.figure_1 import LEGENDS
 
-PRINTED = {
-    ("softmax", "relu"): (1.003, -0.24),
-    ("sigmoid", "relu"): (1.011, -0.51),
-    ("softmax", "linear"): (1.005, -0.07),
-    ("sigmoid", "linear"): (1.012, -0.46),
-}
-"""Scale and exponent of the powers of n in the legends of Fig. 1, by gate and expert."""
 STARTS = {
     "printed": "radius 0.05 n^(-1/2)",
     "split": "the same, ninth atom split off",
@@ -44,7 +38,8 @@ def starts(ds: xr.Dataset, figure: Figure, *, evidence: Evidence) -> Canvas:
     kept = _record(str(ds.attrs.get("study", "")))
     canvas = style.new_figure(style.TWO_COLUMNS, 5.4)
     grid = canvas.subplots(2, 2, sharex=True, sharey=True)
-    for axes, (gate, expert), letter in zip(grid.flat, PRINTED, "abcd", strict=True):
+    for axes, curve, letter in zip(grid.flat, LEGENDS, "abcd", strict=True):
+        gate, expert = curve.split("-")
         _panel(axes, evidence, gate, expert, kept)
         axes.set_title(f"({letter}) {gate} gate, {EXPERTS[expert]} experts", loc="left")
         axes.set(xscale="log", yscale="log", xlabel="sample size n", ylabel="Voronoi loss L3")
@@ -70,7 +65,7 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
             minus(f"{slope:.2f}"), (n[-1], mean[-1]), (5, 0), textcoords="offset points", color=colour, va="center"
         )
     n = ds["n"].values.astype(float)
-    scale, exponent = PRINTED[gate, expert]
+    scale, exponent = LEGENDS[f"{gate}-{expert}"]
     axes.plot(n, scale * n**exponent, color=style.INK, linestyle="--", linewidth=1.2)
     middle, text = np.sqrt(n[0] * n[-1]), minus(f"Fig. 1: {exponent}")
     axes.annotate(text, (middle, scale * middle**exponent), (0, 3), textcoords="offset points", fontsize=7)

@@ -24,11 +24,7 @@ def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", exact: Mapping[str
     larger one is not what the claim is about: it is told in the note and decides nothing.
     """
     here = {"arm": claim.arm, **claim.at}
-    left_out = []
-    for name, most in (exact or {}).items():
-        off = variable(ds, name, here) > most
-        left_out += [f"{int(off.sum())} left out, {name} above {most:g}"] if off.any() else []
-        ds = ds.assign({claim.variable: ds[claim.variable].where(~(ds[name] > most))})
+    ds, left_out = _meant(ds, claim, exact)
     datasets = variable(ds, claim.variable, here)
     low, high = claim.region
     against = ((datasets < low) | (datasets > high)).values
@@ -38,6 +34,16 @@ def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", exact: Mapping[str
         texts = at_point(ds[witness], here).transpose(*datasets.dims).values[against]
         note += [f"first: {text}" for text in texts[:1] if str(text)]
     return replace(largest(ds, claim), note="; ".join(note + left_out))
+
+
+def _meant(ds: xr.Dataset, claim: Claim, exact: Mapping[str, float] | None) -> tuple[xr.Dataset, list[str]]:
+    """Return results without a value of what a claim is not about, and how many these are, in words."""
+    left_out = []
+    for name, most in (exact or {}).items():
+        off = variable(ds, name, {"arm": claim.arm, **claim.at}) > most
+        left_out += [f"{int(off.sum())} left out, {name} above {most:g}"] if off.any() else []
+        ds = ds.assign({claim.variable: ds[claim.variable].where(~(ds[name] > most))})
+    return ds, left_out
 
 
 def built(
@@ -54,9 +60,7 @@ def built(
     """
     found = worst(ds, claim, witness=witness, exact=exact)
     here = {"arm": claim.arm, **claim.at}
-    meant = np.isfinite(variable(ds, claim.variable, here))
-    for name, most in (exact or {}).items():
-        meant &= ~(variable(ds, name, here) > most)
+    meant = np.isfinite(variable(_meant(ds, claim, exact)[0], claim.variable, here))
     low, high = claim.region
     told = [] if low <= found.value <= high else ["Our weights fail on a dataset, and others may do."]
     for name, most in (fits or {}).items():

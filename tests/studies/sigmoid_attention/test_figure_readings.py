@@ -10,8 +10,8 @@ from cells import a_claim, computed
 import moestat
 from moestat.claims.selection import NoAnswerError
 from studies.sigmoid_attention.figure_batches import GROUPS
-from studies.sigmoid_attention.figure_readings import REGIONS
 from studies.sigmoid_attention.parts import figure_readings, readings
+from studies.sigmoid_attention.parts.figure_1 import REGIONS
 from studies.sigmoid_attention.parts.figure_readings import EXPONENTS, RADII
 
 SMALL = dict(n=60, d=1, n_true=3, truths=2, expert="linear")
