@@ -3,7 +3,6 @@
 import csv
 import os
 import re
-import runpy
 import shlex
 import subprocess
 import sys
@@ -63,26 +62,13 @@ def test_the_study_runs_and_its_replicates_converge(folder, command, monkeypatch
     quick = folder / "outputs" / f"{name}_study" / "quick"
     with xr.open_dataset(quick / "results.nc", engine="h5netcdf") as ds:
         assert (ds["status"] == 0).all()
-        if name == "worst":
-            assert (ds["worst"] > 0).all() and (ds["worst"] <= ds["L3"]).all()  # one atom's distance; L3 sums norms
-        elif name == "centre":
+        if name == "centre":
             fitted = rates.fit(ds["error"].sel(arm="median"), over="n", level=0.999)
             assert fitted.low < -0.5 < fitted.high
             (verdict,) = csv.DictReader((quick / "claims.csv").open())
             assert verdict["verdict"] == "supported" and (quick / "report.html").is_file()
         else:  # in every arm
             assert (ds["rmse"].isel(n=-1).mean("replicate") < ds["rmse"].isel(n=0).mean("replicate")).all()
-
-
-def test_the_layer_learns_in_a_transformer_that_is_not_ours(tmp_path, capsys):
-    """In this process: PyTorch takes seconds to be imported."""
-    pytest.importorskip("torch")
-    page = (ROOT / "docs" / "howto-layer.md").read_text(encoding="utf-8")
-    ((name, text),) = re.findall(r"\*\*`([\w.]+)`\*\*\n\n```python\n(.*?)```", page, re.DOTALL)
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    runpy.run_path(str(tmp_path / name))
-    found = re.fullmatch(r"loss ([\d.]+) after 60 steps\n", capsys.readouterr().out)
-    assert found is not None and float(found[1]) < 0.5, "it knows little more than the digits"  # log 10 = 2.3
 
 
 def test_a_study_trains_a_router_of_ones_own(folder, monkeypatch):
