@@ -1,12 +1,13 @@
 """Ten minutes on one GPU: are the fits right there, how many a second, and how far from what the card can do?
 
-    python benchmarks/gpu_campaign.py --n 10000 --output gpu.jsonl # with a GPU
-    python benchmarks/gpu_campaign.py --device cpu --tiny --output trial.jsonl  # a few seconds without one, to check the script
-    python benchmarks/gpu_campaign.py --report                     # the table of what is there
+    python benchmarks/gpu_campaign.py --n 10000 --output gpu.jsonl            # with a GPU
+    python benchmarks/gpu_campaign.py --device cpu --tiny --output tiny.jsonl # a minute without one, to check the script
+    python benchmarks/gpu_campaign.py --report                                # the table of what is published
 
 The work is cut into units; each leaves one line of JSON in ``--output`` as soon as it is done, and a unit whose line is
 there is not done again. So the script can be killed at any moment and started again; it begins no unit after
-``--seconds``, and one may take three minutes more. After a change of the code give another file. The units, the most important first, are
+``--seconds``, and one may take three minutes more. After a change of the code give another file. The units, the most
+important first, are
 
 * ``peak``: products of square matrices in float32 and float64, a copy of memory, a stack of Cholesky solutions;
 * ``evaluation``: loss, gradient and Hessian by array code and by the kernels, beside the processor's numbers, and the
