@@ -1,7 +1,7 @@
 """Ten minutes on one GPU: are the fits right there, how many a second, and how far from what the card can do?
 
     python benchmarks/gpu_campaign.py --n 10000 --output gpu.jsonl            # with a GPU
-    python benchmarks/gpu_campaign.py --device cpu --tiny --output tiny.jsonl # a minute without one, to check the script
+    python benchmarks/gpu_campaign.py --device cpu --tiny --output tiny.jsonl # a minute, to check the script
     python benchmarks/gpu_campaign.py --report                                # the table of what is published
 
 The work is cut into units; each leaves one line of JSON in ``--output`` as soon as it is done, and a unit whose line is
