@@ -91,6 +91,13 @@ def clamp(x: Array, low: Array | float | None, high: Array | float | None) -> Ar
     return x if high is None else xp.minimum(x, high)
 
 
+def free_bytes(like: Array) -> int:
+    """Return the memory of a GPU that is free, with what CuPy keeps of arrays that are no more, and uses again."""
+    import cupy
+
+    return int(like.device.mem_info[0]) + int(cupy.get_default_memory_pool().free_bytes())
+
+
 def to_numpy(x: Array) -> np.ndarray:
     """Copy ``x`` to a NumPy array on the CPU (no copy when it is one already)."""
     if array_api_compat.is_cupy_array(x):

@@ -11,6 +11,7 @@ from moestat.models.regression import Model
 GATES = ("softmax", "sigmoid")  #: In the order of the source's numbers.
 EXPERTS = ("relu", "linear", "gelu", "polynomial")
 THREADS = 128  #: Of a block.
+MEMBERS = 65_535  #: At most, of a launch: CUDA takes no more blocks along the second axis of a grid.
 Kernel = Any
 """``kernel(grid, block, arguments)``."""
 

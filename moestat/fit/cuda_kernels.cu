@@ -10,7 +10,8 @@
 #define LONG long long
 
 #ifdef N
-// The gate values g and the expert's value, slope and bend of every atom at one sample; returns f.
+// The gate values g and the expert's value, slope and bend of every atom at one sample; returns f. What is not a number
+// stays none, as in NumPy: fmin and fmax would lose it.
 __device__ static double atoms(const double *s, const double *h, LONG n, double tau, double *g, double *phi, double *d1,
                                double *d2) {
   double top = s[0], sum = 0.0, f = 0.0;
@@ -19,13 +20,14 @@ __device__ static double atoms(const double *s, const double *h, LONG n, double 
     for (int i = 0; i < N; i++) sum += g[i] = exp(s[i * n] - top);
     for (int i = 0; i < N; i++) g[i] /= sum;
   } else {
-    for (int i = 0; i < N; i++) g[i] = 1.0 / (1.0 + exp(fmin(-s[i * n], 700.0)));
+    for (int i = 0; i < N; i++) g[i] = 1.0 / (1.0 + exp(s[i * n] < -700.0 ? 700.0 : -s[i * n]));
   }
   for (int i = 0; i < N; i++) {
     double z = h[i * n];
     if (EXPERT == RELU) {
-      double ramp = tau > 0.0 ? fmin(fmax(0.5 * z / tau + 0.5, 0.0), 1.0) : z > 0.0;
-      phi[i] = tau * ramp * ramp + fmax(z - tau, 0.0);
+      double ramp = tau > 0.0 ? 0.5 * z / tau + 0.5 : z > 0.0;
+      ramp = ramp < 0.0 ? 0.0 : ramp > 1.0 ? 1.0 : ramp;
+      phi[i] = tau * ramp * ramp + (z < tau ? 0.0 : z - tau);
       d1[i] = ramp;
       d2[i] = ramp > 0.0 && ramp < 1.0 ? 0.5 / tau : 0.0;
     } else if (EXPERT == GELU) {

@@ -83,6 +83,7 @@ class CudaProblem(Problem):
                 right, places = list(self._right(q, e, self._monomials(xt))), np.arange(len(members.sets))
             new = [_products(a, b, members, places) for a, b in zip(left, right, strict=True)]
             sums = [a + b for a, b in zip(sums, [0.5 * xp.sum(residual * residual, axis=-1), *new], strict=True)]
+            del left, right  # the next chunk takes as much memory
         if wanted is not None and not wanted[rows].all():  # all were computed
             kept = np.flatnonzero(wanted[rows])
             rows, sums = rows[kept], [part[xp.asarray(kept)] for part in sums]

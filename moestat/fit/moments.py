@@ -19,7 +19,7 @@ from typing import Any, Literal, Self
 import array_api_compat
 import numpy as np
 
-from moestat.arrays import Array, namespace
+from moestat.arrays import Array, free_bytes, namespace
 from moestat.models import experts, gates
 from moestat.models.blocks import row_blocks
 from moestat.models.regression import Model
@@ -35,7 +35,7 @@ CUDA_ROWS = 2**15
 def cache_bytes(like: Array) -> int:
     """Return the memory for monomials of a batch: on a GPU a quarter of what is free, on the CPU ``CACHE_BYTES``."""
     if array_api_compat.is_cupy_array(like):
-        return int(like.device.mem_info[0]) // 4
+        return free_bytes(like) // 4
     return CACHE_BYTES
 
 

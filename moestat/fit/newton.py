@@ -14,7 +14,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from moestat.arrays import Array, namespace, to_numpy
+from moestat.arrays import Array, free_bytes, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.fit import cuda, kernel
 from moestat.fit.active_set import State, take
@@ -244,7 +244,7 @@ def sizes(model: Model, n_atoms: int, x: Array, apart: bool, batch_bytes: int | 
     """
     on_gpu = array_api_compat.is_cupy_array(x)
     if batch_bytes is None:
-        batch_bytes = int(x.device.mem_info[0]) // 4 if on_gpu else BATCH_BYTES
+        batch_bytes = free_bytes(x) // 4 if on_gpu else BATCH_BYTES
     n, p = x.shape[1], n_atoms * model.atom_size
     rows = min(n, rows_per_chunk(model, n_atoms, x))
     counts = layout(model, n_atoms).sizes
@@ -254,7 +254,8 @@ def sizes(model: Model, n_atoms: int, x: Array, apart: bool, batch_bytes: int | 
         chunk, matrices = 2 * n_atoms * n_atoms + 8 * n_atoms + sum(counts) * apart, 10
     numbers = rows * chunk + matrices * p * p
     if on_gpu:
-        return max(1, int(batch_bytes // (16 * own * n))), max(1, int(batch_bytes // (8 * numbers)))
+        most = min(cuda.MEMBERS, max(1, int(batch_bytes // (8 * numbers))))
+        return max(1, int(batch_bytes // (16 * own * n))), most
     most = max(1, int(batch_bytes // (8 * (numbers + own * n * (x.shape[0] > 1)))))
     return most, most
 

@@ -100,7 +100,7 @@ def pseudo_truths(
         raise ValueError(f"points_log2 is {points_log2} and polish_log2 {polish_log2}; 1 <= first <= second <= 30")
     if not keep >= 0:
         raise ValueError(f"keep is {keep}; it must be at least 0")
-    xp = backend(device)
+    xp = backend("cpu" if isinstance(model, FunctionModel) else device)  # functions take NumPy arrays
 
     def function(x: np.ndarray) -> np.ndarray:
         if callable(target):

@@ -95,6 +95,17 @@ def test_numbers_are_those_of_the_plain_code(compiled, monkeypatch, model, sets,
     np.testing.assert_allclose(problem.loss(theta, 0.1), plain.loss(theta, 0.1), rtol=1e-12)
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{m.gate}-{m.score}-{m.expert}")
+@pytest.mark.parametrize("coordinate", [0, -1])
+@pytest.mark.parametrize("tau", [0.0, 0.1])
+def test_what_is_not_a_number_has_no_loss(compiled, model, coordinate, tau):
+    x, y, theta = case(model, 1, 2)
+    theta[0, 0, coordinate] = np.nan
+    problem = CudaProblem(model, 3, x, y)
+    for loss in (problem.loss(theta, tau), problem.hessian(theta, tau)[0]):
+        np.testing.assert_array_equal(np.isfinite(loss), [False, True])
+
+
 @pytest.mark.parametrize("sets", [1, 4])
 @pytest.mark.parametrize("wanted", [[True, False, True, True], [False, True, False, False]])
 def test_members_that_are_not_wanted_keep_what_they_have(compiled, sets, wanted):
