@@ -284,11 +284,11 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def title(records: Sequence[dict[str, Any]]) -> str:
-    """Return how many primary claims there are, how they stand, how many others, and when all rules were written."""
+    """Return how many primary claims there are, how they stand, when their rules were written, and how many others."""
     mine = primary(records)
     told = views.in_words(tally(mine) | {NOT_RUN: sum(row["verdict"] == NOT_RUN for row in mine)})
     rest = f"sensitivity: {len(records) - len(mine)}" if len(mine) < len(records) else ""
-    parts = [f"{counted(len(mine), 'primary claim')}: {told}", chance.told(mine), rest, views.of_rules(records)]
+    parts = [f"{counted(len(mine), 'primary claim')}: {told}", chance.told(mine), views.of_rules(records), rest]
     return "; ".join(filter(None, parts))
 
 
