@@ -203,7 +203,7 @@ def new(arguments: argparse.Namespace) -> None:
     from moestat.study import starter
 
     path = starter.write(arguments.name)
-    print(f"{path} is written. Check it, and run it, with:\n  moestat {path} --dry-run\n  moestat {path}")
+    print(f"{path} is written. Check it, and run it, with:\n  {called()} {path} --dry-run\n  {called()} {path}")
 
 
 def settings(arguments: argparse.Namespace) -> None:

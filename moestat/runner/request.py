@@ -41,7 +41,7 @@ class Request:
     out: Path = Path("outputs")
     jobs: int | None = None
     device: str = "auto"
-    backend: str = "loky"
+    backend: str = "processes"
     scheduler: str = ""
     part: tuple[int, int] | None = None
     fresh: bool = False
