@@ -169,7 +169,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--arm": {**_AGAIN, "metavar": "NAME", "help": "judge only this row; may be repeated"},
     "--at-most": {"type": _NUMBER, "metavar": "SLOPE", "help": "judge: the slope is at most this"},
     "--at-least": {"type": _NUMBER, "metavar": "SLOPE", "help": "judge: the slope is at least this"},
-    "--within": {**_TWO, "help": "judge: the slope is in between"},
+    "--within": {**_TWO, "help": "judge: the slope is in between, e.g. -0.6 -0.4"},
     "--bent": {
         "choices": ("told", "inconclusive"),
         "default": "told",

@@ -338,6 +338,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
     run = f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
     if not row["date"] and row["verdict"] == NOT_RUN:
         run = f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
+    about = study.presets[row["preset"]].about if row["preset"] in study.presets else ""
     told = [
         ("statement", claim.statement),
         ("source", claim.source),
@@ -346,7 +347,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
         ("check", claim.check and f"{name}:{claim.check}, without which the treatment was not delivered"),
         ("control", claim.control and f"{name}:{claim.control}"),
         ("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else "")),
-        ("scale", views.scale_of(row["scale"], study.paper)),
+        ("scale", f"{views.scale_of(row['scale'], study.paper)}: {about}".removesuffix(": ")),
         ("estimate", f"{estimate}{f' ({100 * claim.level:.4g} % interval)' * ('[' in estimate)}" or "none"),
         ("verdict", row["wording"] + (f" (rule: {when})" if when else "")),
         ("seal", _sealed(row, sealed.date) if sealed is not None and when else ""),

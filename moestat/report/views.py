@@ -197,12 +197,12 @@ def says(row: Mapping[str, Any]) -> str:
 
 
 def scale_of(scale: str, paper: str) -> str:
-    """Say what a run is to the paper; of a study without a paper, to the study's own problem.
+    """Say of what scale a run is; without a paper it is compared with the study's own problem.
 
     >>> scale_of("paper", "none"), scale_of("reduced", "task-routing")
     ("the study's own problem", 'reduced scale')
     """
-    own = "the paper's own problem" if has_paper(paper) else "the study's own problem"
+    own = "the paper's scale" if has_paper(paper) else "the study's own problem"
     return {"paper": own, "reduced": "reduced scale"}.get(scale, f"a {scale}")
 
 
