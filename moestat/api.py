@@ -96,6 +96,7 @@ def run(
             quiet=quiet,
             timeout=timeout,
             until=until,
+            python=True,
         ),
         write_report,
     )

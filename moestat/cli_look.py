@@ -15,8 +15,8 @@ from moestat.cli_options import WIDTH, called, console
 from moestat.errors import InputError, UserError
 from moestat.runner.request import Request
 
-ROWS, SETTINGS = 8, 24
-"""Rows of a ledger, and settings, of which a short answer tells."""
+ROWS, WHOLE, SETTINGS = 8, 12, 24
+"""Rows of a ledger, and settings, of which a short answer tells; as many primary claims it shows whole."""
 WRITTEN = ("sealed", "hindsight", "edited", "added")
 """Words for when a rule was written, by which claims are found."""
 
@@ -103,7 +103,8 @@ def _print(rows: list[dict[str, Any]], word: str, *, whole: bool) -> None:
     """Print rows of the ledger that a word means, the first or all."""
     from moestat.report import ledger
 
-    shown = rows if whole or len(rows) <= ROWS else (ledger.primary(rows) or rows)[:ROWS]
+    mine = ledger.primary(rows) or rows
+    shown = rows if whole or len(rows) <= ROWS else mine if len(mine) <= WHOLE else mine[:ROWS]
     console().print(ledger.rich(shown, ledger.title(rows)))
     if len(shown) < len(rows):
         print(f"... and {len(rows) - len(shown)} more: {called()} --claims{f' {shlex.quote(word)}' * bool(word)} --all")
@@ -203,7 +204,7 @@ def new(arguments: argparse.Namespace) -> None:
     from moestat.study import starter
 
     path = starter.write(arguments.name)
-    print(f"{path} is written. Check it, and run it, with:\n  moestat {path} --dry-run\n  moestat {path}")
+    print(f"{path} is written. Check it, and run it, with:\n  {called()} {path} --dry-run\n  {called()} {path}")
 
 
 def settings(arguments: argparse.Namespace) -> None:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 ABOUT = "Run a simulation study and judge its claims. Killed at any moment, the same command goes on."
 EXAMPLES = """\
 examples:
-  moestat regression_rate --preset paper     a study at the size of the paper
-  moestat check "SA Fig. 1"                  does a figure stand? an answer in ten lines
-  moestat rates errors.csv --theory -0.5     slopes of errors of one's own
+  {0} regression_rate --preset paper         a study at the size of the paper
+  {0} check "SA Fig. 1"                      does a figure stand? a short answer
+  {0} rates errors.csv --within -0.6 -0.4    slopes of one's own errors: near -1/2?
 exit codes: 0 done, 1 stopped or replicates lost, 2 wrong input, 3 stale, 130 interrupted
 """
 WIDTH = 100
@@ -98,39 +98,35 @@ _AGAIN: dict[str, Any] = {"action": "append", "default": []}
 _FOLDER: dict[str, Any] = {"type": _PATH, "default": Path("outputs"), "metavar": "FOLDER"}
 OPTIONS: dict[str, dict[str, Any]] = {
     "study": {"metavar": "STUDY", "help": "name of a study, or path of a study file"},
-    "studies": {"metavar": "STUDY", "nargs": "+", "help": "their names"},
+    "studies": {"metavar": "STUDY", "nargs": "+", "help": "one study or more, by name"},
     "place": {"metavar": "PLACE", "nargs": "+", "help": "arm, value on each axis, replicate"},
     "claim": {"metavar": "ID", "help": "a claim, STUDY:ID, or where the paper says it: 'SA Theorem 1'"},
     "item": {"metavar": "ITEM", "nargs": "+", "help": "'SA Fig. 1', 'MoT thm 1'; of a paper alone: its items"},
-    "name": {"metavar": "NAME", "help": "of the study"},
+    "name": {"metavar": "NAME", "help": "of the new study"},
     "experiment": {"metavar": "EXPERIMENT", "nargs": "?", "help": "name, or import path; without one, all names"},
     "folders": {"metavar": "FOLDER", "nargs": "+", "type": _PATH, "help": "OUTPUTS/STUDY/PRESET, two or more"},
     "--preset": {"default": "quick", "metavar": "NAME", "help": "size of the study (default: quick)"},
-    "--out": {**_FOLDER, "help": "of all results (default: outputs)"},
-    "--replicates": {
-        "type": _WHOLE,
-        "metavar": "R",
-        "help": "per cell; further ones stay, uncollected (verify: 3 in all)",
-    },
+    "--out": {**_FOLDER, "help": "folder of all results (default: outputs)"},
+    "--replicates": {"type": _WHOLE, "metavar": "R", "help": "of each cell; more that are there stay, uncollected"},
     "--set": {**_AGAIN, "metavar": "KEY=VALUE", "help": "a setting, or an axis: n=100,200; may be repeated"},
     "--jobs": {"type": _WHOLE, "metavar": "J", "help": "processes (default: one per processor, or GPU)"},
     "--dry-run": {**_YES, "help": "check the study and print the plan; write nothing"},
     "--debug": {**_YES, "help": "one replicate of each cell; stop at the first failure"},
     "--list": {**_YES, "help": "the known studies, with titles and times"},
     "--all": {**_YES, "help": "run every known study; with --claims: every row"},
-    "--claims": {**_YES, "help": "verdicts counted, or those of a study, paper, id, place, edited"},
+    "--claims": {**_YES, "help": "verdicts counted; of a study, paper, place, id, edited: a row each"},
     "--paper": {
         "nargs": "?",
         "const": "",
         "metavar": "NAME",
-        "help": "its items; with one of the others: its studies",
+        "help": "items of a paper; with --list, --all, --claims: its own",
     },
-    "--write": {**_AGAIN, "type": _PATH, "metavar": "FILE", "help": "claims: .html, .csv; items: .md; export: .csv"},
-    "--seed": {"type": _WHOLE, "metavar": "S", "help": "instead of the study's (verify: of the sample)"},
+    "--write": {**_AGAIN, "type": _PATH, "metavar": "FILE", "help": ".html or .csv of --claims, .md of --paper"},
+    "--seed": {"type": _WHOLE, "metavar": "S", "help": "random seed, instead of the study's"},
     "--block": {"type": _WHOLE, "metavar": "B", "help": "replicates per shard; no number depends on it"},
-    "--device": {"choices": ("auto", "cpu", "cuda"), "default": "auto", "help": "(default: auto)"},
-    "--backend": {"choices": ("loky", "dask"), "default": "loky", "help": "this machine, or a cluster"},
-    "--scheduler": {"default": "", "metavar": "ADDRESS", "help": "of dask: tcp://host:port (default: a cluster here)"},
+    "--device": {"choices": ("auto", "cpu", "cuda"), "default": "auto", "help": "what computes (default: auto)"},
+    "--backend": {"choices": ("processes", "dask"), "default": "processes", "help": "this machine, or a cluster"},
+    "--scheduler": {"default": "", "metavar": "ADDRESS", "help": "dask at tcp://host:port (default: a cluster here)"},
     "--timeout": {"type": _read(float, "seconds above 0"), "metavar": "SECONDS", "help": "end a slower replicate"},
     "--until": {
         "type": _read(_half_width, "half_width=H, e.g. half_width=0.05"),
@@ -149,7 +145,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--quiet": {**_YES, "help": "no progress"},
     "--json": {**_YES, "help": "as JSON, a row for each cell"},
     "--verbose": {**_YES, "help": "every table and every reason"},
-    "--variable": {**_AGAIN, "metavar": "NAME", "help": "only this one; may be repeated"},
+    "--variable": {**_AGAIN, "metavar": "NAME", "help": "only this loss; may be repeated"},
     "--certify": {**_YES, "help": "write date, commit and outcome into the record"},
     "--to": {**_FOLDER, "help": "outputs folder of the records"},
     "--whole": {"type": _PATH, "metavar": "FOLDER", "help": "package to which the whole results are added"},
@@ -161,20 +157,28 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--replace": {**_YES, "help": "a record with other numbers may be replaced"},
     "errors": {"metavar": "FILE.csv", "type": _PATH, "help": "a row for each run, or a column for each replicate"},
-    "--over": {"default": "n", "metavar": "COLUMN", "help": "of the sizes (default: n), or sizes: 100,1000,10000"},
-    "--theory": {**_AGAIN, "metavar": "SLOPE", "help": "of a theory, or ARM=SLOPE; may be repeated"},
-    "--loss": {"default": "", "metavar": "COLUMN", "help": "of the errors (default: each of numbers)"},
-    "--replicate": {"default": "replicate", "metavar": "COLUMN", "help": "of the replicates (default: replicate)"},
-    "--window": {**_TWO, "help": "the sizes that are used"},
-    "--arm": {**_AGAIN, "metavar": "NAME", "help": "judge only this one; may be repeated"},
+    "--over": {"default": "n", "metavar": "COLUMN", "help": "column of the sizes (default: n), or sizes: 100,1000"},
+    "--theory": {**_AGAIN, "metavar": "SLOPE", "help": "slope of a theory, or ARM=SLOPE; may be repeated"},
+    "--loss": {"default": "", "metavar": "COLUMN", "help": "column of the errors (default: each of numbers)"},
+    "--replicate": {
+        "default": "replicate",
+        "metavar": "COLUMN",
+        "help": "column of the replicates (default: replicate, else rep, run or seed)",
+    },
+    "--window": {**_TWO, "help": "the least and the largest size that are used"},
+    "--arm": {**_AGAIN, "metavar": "NAME", "help": "judge only this row; may be repeated"},
     "--at-most": {"type": _NUMBER, "metavar": "SLOPE", "help": "judge: the slope is at most this"},
     "--at-least": {"type": _NUMBER, "metavar": "SLOPE", "help": "judge: the slope is at least this"},
-    "--within": {**_TWO, "help": "judge: the slope is in between"},
-    "--bent": {"choices": ("told", "inconclusive"), "default": "told", "help": "what a bend is to a verdict"},
+    "--within": {**_TWO, "help": "judge: the slope is in between, e.g. -0.6 -0.4"},
+    "--bent": {
+        "choices": ("told", "inconclusive"),
+        "default": "told",
+        "help": "a bend is told, or stops a verdict (default: told)",
+    },
     "--laws": {**_YES, "help": "compare laws: a power, a logarithm, a floor"},
     "--half-width": {"type": _NUMBER, "metavar": "H", "help": "how many replicates give slopes within H"},
     "--tex": {"type": _PATH, "metavar": "FILE.tex", "help": "write the table for LaTeX"},
-    "--plot": {"type": _PATH, "metavar": "FILE.pdf", "help": "write the figure: .pdf, .png"},
+    "--plot": {"type": _PATH, "metavar": "FILE.pdf", "help": "write the figure: .pdf, .png, .svg"},
 }
 RUN = {
     "what most users need": "--preset --out --replicates --set --jobs --dry-run --debug",
@@ -188,14 +192,12 @@ _SAID = "--no-report --quiet --verbose"
 VERBS = {
     "run": ("run a study, or go on with it; the word may be left out", ""),
     "status": ("what is done, missing, failed, not converged, stale, and how to go on", f"{_LOOK} --json"),
-    "collect": ("gather what was computed in parts, and report", f"{_LOOK} {_SAID}"),
     "report": ("tables, figures and report.html again; nothing is computed", f"{_LOOK} {_SAID}"),
-    "replay": ("one replicate again, compared with the stored one", f"{_LOOK} place --device"),
+    "replay": ("one replicate again, compared with the stored one", "study --preset --out --set --seed place --device"),
     "claim": ("one claim: statement, rule, interval, verdict, run", "claim --out"),
     "check": ("whether a theorem, figure or table of a paper stands", "item --out --verbose"),
     "new": ("write a commented study file that runs, to begin from", "name"),
     "settings": ("the settings of an experiment, and its variables", "experiment --verbose"),
-    "merge": ("join runs that were computed apart, and report", "study folders --out --no-report"),
     "export": (
         "results as a CSV table, a row for each replicate and loss",
         "study --preset --out --write --variable",
@@ -209,15 +211,24 @@ VERBS = {
         "errors --over --theory --loss --replicate --window --arm --at-most --at-least --within --bent --laws"
         " --half-width --tex --plot",
     ),
+    "collect": ("gather what was computed in parts, and report", f"{_LOOK} {_SAID}"),
+    "merge": ("join runs that were computed apart, and report", "study folders --out --no-report"),
     "ship": ("make the record of a complete run, for version control", "studies --preset --out --to --replace --whole"),
     "fetch": ("the whole results of a record, every bit, from a package", "studies --preset --out --from"),
 }
 """Each verb: what it does, and the options that it takes; those of ``run`` are in groups."""
-
+OWN = {
+    "verify --replicates": "how many of the record's replicates (default: 3)",
+    "verify --seed": "seed of the sample (default: 0)",
+    "export --write": "the CSV file (default: losses.csv beside the results)",
+    "settings --verbose": "types too, and variables in words",
+    "check --verbose": "nothing is cut",
+}
+"""Helps of options that are something else to a verb."""
 
 SHORT = {"--quiet": "-q", "--verbose": "-v"}
 SHOWN = {
-    "options of a run": "--preset --out --replicates --set --dry-run --verbose --quiet",
+    "options of a run": "--preset --out --replicates --set --dry-run --verbose",
     "instead of a run": RUN["instead of running one study"],
 }
 """What the help of the whole command line shows of the options."""
@@ -245,13 +256,14 @@ class Overview(Parser):
     def format_help(self) -> str:
         """Return the verbs, the options that most users need, and examples."""
         rows = [f"  {verb:16} {about}" for verb, (about, _) in VERBS.items()]
+        rows.insert([*VERBS].index("collect"), "for those who keep records, or compute in parts:")
         lines = [f"usage: {self.usage}", ABOUT, f"verbs ({self.prog} VERB --help has every option):", *rows]
         for title, names in SHOWN.items():
             lines.append(f"\n{title}:")
             for name in names.split():
                 named = ", ".join([SHORT[name], name] if name in SHORT else [name])
                 lines.append(f"  {named + ' ' + str(OPTIONS[name].get('metavar', '')):16} {OPTIONS[name]['help']}")
-        return "\n".join([*lines, "", EXAMPLES])
+        return "\n".join([*lines, "", EXAMPLES.format(self.prog)])
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
@@ -296,7 +308,8 @@ def _add(made: argparse.ArgumentParser, verb: str) -> None:
         for title in RUN:
             _group(made, title)
     for name in VERBS[verb][1].split():
-        made.add_argument(*filter(None, [SHORT.get(name), name]), **OPTIONS[name])
+        option = OPTIONS[name] | ({"help": OWN[own]} if (own := f"{verb} {name}") in OWN else {})
+        made.add_argument(*filter(None, [SHORT.get(name), name]), **option)
 
 
 def _group(made: argparse.ArgumentParser, title: str) -> None:

@@ -158,7 +158,9 @@ def test_results_of_changed_code_are_stale_and_the_part_is_named(tmp_path):
         return ms.rate_study(simulate_with(scale), n=SIZES[:2], replicates=2, seed=3, name="stale")
 
     study(2.0).run(jobs=1, out=tmp_path, **QUIET)
-    with pytest.raises(StaleError, match="code: error in simulate"):
+    with pytest.raises(
+        StaleError, match=r"code: error in simulate.*Choose: run\(out=\.\.\.\).*run\(replace_stale=True\)"
+    ):
         study(2.5).run(jobs=1, out=tmp_path, **QUIET)
     study(2.0).run(jobs=1, out=tmp_path, **QUIET)
 

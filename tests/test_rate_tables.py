@@ -150,8 +150,12 @@ def test_arms_and_rules_that_are_not_there_are_named():
     table = rates.table({"one": ONE, "two": TWO}, over=N)
     with pytest.raises(InputError, match="did you mean 'one'"):
         rates.table({"one": ONE}, over=N, theory={"ones": -0.5})
-    with pytest.raises(InputError, match="name an arm: one, two"):
+    with pytest.raises(InputError, match="name one of 'one', 'two'"):
         table.judge(at_most=0.0)
+    several = rates.table({"l1, one": ONE, "l1, two": TWO, "l2, one": TWO}, over=N)
+    assert str(several.judge("two", at_most=0.0)) == str(several.judge("l1, two", at_most=0.0))
+    with pytest.raises(InputError, match="name one of 'l1, one', 'l2, one'"):
+        several.judge("one", at_most=0.0)
     for rule in ({}, {"at_most": 0.0, "at_least": 0.0}, {"within": (0.0, -1.0)}):
         with pytest.raises(InputError, match="within"):
             table.judge("one", **rule)
@@ -159,7 +163,7 @@ def test_arms_and_rules_that_are_not_there_are_named():
 
 def test_a_forgotten_sign_is_told():
     table = rates.table({"one": ONE}, over=N, theory=0.5)
-    assert "slopes of errors that fall are negative, and that of the theory is positive (one)." in str(table)
+    assert "slopes of errors that fall are negative, and that of the theory is positive ('one')." in str(table)
     assert "negative, and the rule is of positive ones" in str(table.judge(at_most=0.4))
     for rule in ({"at_most": -0.4}, {"within": (-0.1, 0.1)}):
         assert "negative" not in str(table.judge(**rule))

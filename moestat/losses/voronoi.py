@@ -124,14 +124,9 @@ def _l3(k: Comparison) -> Array:
 
 def L4(fitted: Array, truth: Array, model: Model) -> Array:
     """:func:`L1` without b, for the partially quadratic score, equation (53)."""
-    _only_partial("L4", model)
+    if model.score != "partial":
+        raise ValueError(f"L4 is a loss of the partially quadratic score; the score is {model.score!r}")
     return L1(fitted, truth, model)
-
-
-def L5(fitted: Array, truth: Array, model: Model) -> Array:
-    """:func:`L3` without b, for the partially quadratic score, equation (54)."""
-    _only_partial("L5", model)
-    return L3(fitted, truth, model)
 
 
 def Lsm(fitted: Array, truth: Array, model: Model) -> Array:
@@ -187,8 +182,3 @@ def _norms(k: Comparison) -> Array:
 def _total(k: Comparison, over: Array, exact: Array) -> Array:
     """Sum the cells' costs (..., N*), each by its kind."""
     return namespace(over).sum(k.over * over + (1.0 - k.over) * exact, axis=-1)
-
-
-def _only_partial(name: str, model: Model) -> None:
-    if model.score != "partial":
-        raise ValueError(f"{name} is a loss of the partially quadratic score; the score is {model.score!r}")

@@ -76,20 +76,20 @@ def Model(
     Raises
     ------
     moestat.errors.InputError
-        If a function does not return what it must, or mixes samples, or its derivatives are wrong.
+        If a name is none, or a function does not return what it must, mixes samples, or has wrong derivatives.
     """
     if isinstance(gate, str) and isinstance(expert, str):
         for name, value in (("gate_size", gate_size), ("expert_size", expert_size), ("blocks", blocks)):
             if value is not None:
                 raise InputError(f"{name} belongs to a gate or an expert that is a function; both are names here")
-        return regression.Model(gate, score, expert, d, power)
+        return _of_names(gate, score, expert, d, power)
     if not isinstance(d, int) or d < 1:
         raise InputError(f"d is {show(d)}; allowed are whole numbers from 1")
     if isinstance(gate, str):
-        regression.Model(gate, score, "linear", d)  # refuses what is no gate
+        _of_names(gate, score, "linear", d, 1)  # refuses what is no gate
         gate, gate_size = NamedGate(gate, score), gates.score_size(score, d)
     if isinstance(expert, str):
-        regression.Model("sigmoid", score, expert, d, power)
+        _of_names("sigmoid", score, expert, d, power)
         named = NamedExpert(expert, power)
         expert, expert_size, expert_derivative = named, d + 1, named.derivative
     sizes = {"gate_size": gate_size, "expert_size": expert_size}
@@ -103,6 +103,14 @@ def Model(
     return FunctionModel(
         gate, gate_size, expert, expert_size, d, gate_derivative, expert_derivative, blocks or {}, tuple(invariances)
     )
+
+
+def _of_names(*given: Any) -> regression.Model:
+    try:
+        return regression.Model(*given)
+    except ValueError as error:
+        path = "an import path 'module:function'"
+        raise InputError(str(error).replace(f" and {path}", f", {path} and a function")) from None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -227,11 +227,13 @@ def _refuse(name: str, one: Series, axis: str) -> None:
 
 
 def arm_of(name: str | None, names: Sequence[str], where: str = "") -> str:
-    """Return the arm that is meant, which may be left out where there is one; InputError that names the nearest."""
-    if name is None and len(names) == 1:
-        return names[0]
-    if name not in names:
-        there = f"{where} has {name!r}, and the table no such row" if where else f"there is no arm {name!r}"
-        told = f"{there}{nearest(str(name), names) or ';'}" if name is not None else "name an arm:"
-        raise InputError(f"{told} {listed(names, 12)}")
-    return str(name)
+    """Return the row that is meant: its name or a part of it that no other has, left out if it is the only one.
+
+    Raises InputError that names the nearest, or those that have the part.
+    """
+    found = [one for one in names if name in (None, one)] or [one for one in names if name in one.split(", ")]
+    if len(found) == 1:
+        return found[0]
+    there = f"{where} has {name!r}, and the table no such row" if where else f"there is no row {name!r}"
+    told = "name one of" if found else f"{there}{nearest(str(name), names) or ';'}"
+    raise InputError(f"{told} {listed(map(repr, found or names), 12)}")

@@ -55,9 +55,7 @@ class RateFit:
     last_half: Estimate
     #: Change of the local slope per decade of sizes (from a quadratic per replicate); 0 for a power law.
     curvature: Estimate
-    #: local, local_se: (distinct sizes - 1,): Slopes between neighbouring ones and standard errors over replicates.
-    local: np.ndarray
-    local_se: np.ndarray
+    local: np.ndarray  #: (distinct sizes - 1,): Slopes between neighbouring ones, means over replicates.
     slopes: np.ndarray  #: (R',), slope of every complete replicate.
     intercept: float  #: exp(intercept) n**rate is the fitted geometric mean loss.
     log_sd: np.ndarray  #: (S,), standard deviation of the log loss over replicates, per size.
@@ -255,7 +253,7 @@ def fit_array(values: np.ndarray, sizes: np.ndarray, window: tuple[float, float]
     both = (replicate_slopes(x[half], logs[half]) for half in halves)
     rate, first, last, curvature = (over_replicates(samples, level) for samples in (each, *both, change))
     at_size = np.array([np.mean(logs[sizes == size], axis=0) for size in distinct]).reshape(distinct.size, each.size)
-    local, local_se, *_ = mean_interval(np.diff(at_size, axis=0) / np.diff(np.log(distinct))[:, None], level)
+    local, *_ = mean_interval(np.diff(at_size, axis=0) / np.diff(np.log(distinct))[:, None], level)
     turn = ""
     if (curvature.low > 0 or curvature.high < 0) and abs(curvature.value) >= bends.STILL:
         turn = bends.turn(first, last, local)
@@ -265,7 +263,6 @@ def fit_array(values: np.ndarray, sizes: np.ndarray, window: tuple[float, float]
         last_half=last,
         curvature=curvature,
         local=local,
-        local_se=local_se,
         slopes=each,
         intercept=float(np.mean(logs) - rate.value * np.mean(x)) if each.size and x.size else np.nan,
         log_sd=np.std(logs, axis=1, ddof=1) if each.size > 1 else np.full(x.size, np.nan),

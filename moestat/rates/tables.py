@@ -33,7 +33,7 @@ from moestat.rates.loglog import RateFit, fit_array
 from moestat.rates.verdict import Region, Verdict, judge, region_of
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
-from moestat.sentences import show
+from moestat.sentences import listed, show
 from moestat.status import Status
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ class Table:
 
         *Supported* where the whole interval is in the region, *not supported* where none of it is. A line that cannot
         be trusted, fewer than 3 replicates, and a verdict that hangs on a single replicate are *inconclusive*. A bend
-        is told, or with ``bent="inconclusive"`` an obstacle. The arm may be left out where there is one. Write rules
-        down before you look at the slopes.
+        is told, or with ``bent="inconclusive"`` an obstacle. Of an arm's name a part is enough that no other has, and
+        nothing where there is one arm. Write rules down before you look at the slopes.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Table:
             by_kind.setdefault(fit.kind, []).append(arm)
         said = f"Slopes of log {self.loss} against log {self.over}"
         turned = [arm for arm, slope in self.theory.items() if slope > 0 > self.fits[arm].slope]
-        notes += [f"{SIGN}, and that of the theory is positive ({', '.join(turned)})."] * bool(turned)
+        notes += [f"{SIGN}, and that of the theory is positive ({listed(map(repr, turned))})."] * bool(turned)
         notes += [f"{self.ends}."] * bool(self.ends)
         notes += [f"The column {self.replicate!r} was taken as the replicate."] * bool(self.replicate)
         return [*notes, f"{said}: {_by(by_sizes)}.", f"Intervals: {_by(by_kind)}."]
@@ -282,7 +282,8 @@ def _sizes(fit: RateFit) -> str:
 
 def _by(groups: Mapping[str, list[str]]) -> str:
     """Return what holds for all arms, or for which."""
-    return "; ".join(what if len(groups) == 1 else f"{what} ({', '.join(arms)})" for what, arms in groups.items())
+    arms = {what: f" ({listed(map(repr, names))})" * (len(groups) > 1) for what, names in groups.items()}
+    return "; ".join(what + whose for what, whose in arms.items())
 
 
 def _tex(text: str) -> str:

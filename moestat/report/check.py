@@ -1,4 +1,4 @@
-"""One question - does this theorem, figure or table stand? - answered in at most fourteen lines, or in full."""
+"""One question - does this theorem, figure or table stand? - answered in at most fifteen lines, or in full."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from moestat.study.cells import CELLS
 from moestat.study.contents import Paper
 from moestat.study.spec import Study
 
-WIDTH, INDENT, MOST = 100, 12, 14
+WIDTH, INDENT, MOST = 100, 12, 15
 KINDS = {scale: text.strip() or "at the paper's scale" for scale, text in AT_SCALE.items()}
 
 
@@ -35,7 +35,7 @@ def answer(paper: Paper, part: Part, studies: Mapping[str, Study], command: str,
     lines: list[str] = []
     if whole:
         return [first, *(line for head, text, _ in told if text for line in _wrapped(head, text))]
-    for spare in itertools.accumulate(((), ("paper",), ("number",), ("we find",), CELLS)):  # which give way, to a line
+    for spare in itertools.accumulate(((), ("number",), ("we find",), CELLS)):  # which give way, to a line
         texts = ((head, text, 1 if head in spare else most) for head, text, most in told if text)
         lines = [first, *(line for text in texts for line in _lines(*text))]
         if len(lines) <= MOST:

@@ -284,11 +284,11 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def title(records: Sequence[dict[str, Any]]) -> str:
-    """Return how many primary claims there are, how they stand, how many others, and when all rules were written."""
+    """Return how many primary claims there are, how they stand, when their rules were written, and how many others."""
     mine = primary(records)
     told = views.in_words(tally(mine) | {NOT_RUN: sum(row["verdict"] == NOT_RUN for row in mine)})
     rest = f"sensitivity: {len(records) - len(mine)}" if len(mine) < len(records) else ""
-    parts = [f"{counted(len(mine), 'primary claim')}: {told}", chance.told(mine), rest, views.of_rules(records)]
+    parts = [f"{counted(len(mine), 'primary claim')}: {told}", chance.told(mine), views.of_rules(records), rest]
     return "; ".join(filter(None, parts))
 
 
@@ -338,6 +338,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
     run = f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
     if not row["date"] and row["verdict"] == NOT_RUN:
         run = f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
+    about = study.presets[row["preset"]].about if row["preset"] in study.presets else ""
     told = [
         ("statement", claim.statement),
         ("source", claim.source),
@@ -346,7 +347,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str
         ("check", claim.check and f"{name}:{claim.check}, without which the treatment was not delivered"),
         ("control", claim.control and f"{name}:{claim.control}"),
         ("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else "")),
-        ("scale", views.scale_of(row["scale"], study.paper)),
+        ("scale", f"{views.scale_of(row['scale'], study.paper)}: {about}".removesuffix(": ")),
         ("estimate", f"{estimate}{f' ({100 * claim.level:.4g} % interval)' * ('[' in estimate)}" or "none"),
         ("verdict", row["wording"] + (f" (rule: {when})" if when else "")),
         ("seal", _sealed(row, sealed.date) if sealed is not None and when else ""),

@@ -197,20 +197,20 @@ def says(row: Mapping[str, Any]) -> str:
 
 
 def scale_of(scale: str, paper: str) -> str:
-    """Say what a run is to the paper; of a study without a paper, to the study's own problem.
+    """Say of what scale a run is; without a paper it is compared with the study's own problem.
 
     >>> scale_of("paper", "none"), scale_of("reduced", "task-routing")
     ("the study's own problem", 'reduced scale')
     """
-    own = "the paper's own problem" if has_paper(paper) else "the study's own problem"
+    own = "the paper's scale" if has_paper(paper) else "the study's own problem"
     return {"paper": own, "reduced": "reduced scale"}.get(scale, f"a {scale}")
 
 
 def tally(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many primary claims got which verdict, with their scale, those of the sensitivity, and all rules."""
+    """Return how many primary claims got which verdict, with their scale, the rules, and those of the sensitivity."""
     mine, others = ([row for row in rows if bool(row["cell"]) is stands] for stands in (True, False))
     rest = [f"{SENSITIVITY}: {in_words(wording.tally(others))}"] if others else []
-    return "; ".join(filter(None, [in_words(wording.tally(mine)), *rest, of_rules(rows)]))
+    return "; ".join(filter(None, [in_words(wording.tally(mine)), of_rules(rows), *rest]))
 
 
 def sentence(rows: Sequence[Mapping[str, Any]], findings: Sequence[str]) -> str:
@@ -227,9 +227,9 @@ def sentence(rows: Sequence[Mapping[str, Any]], findings: Sequence[str]) -> str:
 
 
 def of_rules(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say when the rules of verdicts were written; of no verdicts an empty text."""
-    counts = count_written(rows)
-    return f"rules: {rules_in_words(rows, WHEN)}" if sum(counts.values()) else ""
+    """Say when the rules of verdicts on primary claims, or else on all, were written; of no verdicts an empty text."""
+    mine = [row for row in rows if row["cell"]] or rows
+    return f"rules: {rules_in_words(mine, WHEN)}" if any(count_written(mine).values()) else ""
 
 
 def rules_in_words(rows: Iterable[Mapping[str, Any]], words: Iterable[Written] = ()) -> str:

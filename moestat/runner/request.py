@@ -41,7 +41,7 @@ class Request:
     out: Path = Path("outputs")
     jobs: int | None = None
     device: str = "auto"
-    backend: str = "loky"
+    backend: str = "processes"
     scheduler: str = ""
     part: tuple[int, int] | None = None
     fresh: bool = False
@@ -52,6 +52,7 @@ class Request:
     verbose: bool = False
     timeout: float | None = None
     until: float | None = None
+    python: bool = False  #: Asked for by Python code, and so told what that takes.
     extended: int | None = None  #: The replicates that :mod:`moestat.runner.until` came to.
 
     def __post_init__(self) -> None:

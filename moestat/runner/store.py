@@ -106,14 +106,16 @@ class Scan:
         return dict(counts.most_common())
 
     def refuse_stale(self) -> None:
-        """Refuse to go on when there are stale shards, and say what changed, and what the user may type."""
+        """Refuse to go on when there are stale shards, and say what changed, and what the user may type or write."""
         if self.stale:
             changes = [f"{text} ({count} replicates)" for text, count in self.reasons().items()]
             more = f"; and {len(changes) - 4} more differences" if len(changes) > 4 else ""
+            ways = ("run(out=...)", "run(replace_stale=True)", "run(fresh=True)")
+            out, replace, fresh = ways if self.plan.request.python else ("--out FOLDER", "--replace-stale", "--fresh")
             raise StaleError(
-                f"{self.root} holds results of another version of this study: {'; '.join(changes[:4])}{more}. "
-                "Nothing was changed. Choose: --out FOLDER (keep both), --replace-stale (set these aside and compute "
-                "them again), or --fresh (set everything aside)"
+                f"{self.root} holds results of another version of this study: {'; '.join(changes[:4])}{more}. Nothing "
+                f"was changed. Choose: {out} (keep both), {replace} (set these aside and compute them again), or "
+                f"{fresh} (set everything aside)"
             )
 
 

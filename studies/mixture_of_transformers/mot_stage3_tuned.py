@@ -17,9 +17,6 @@ routing and W = v_n (Proposition 1), with a stage II of its own; *ideal*, aligne
 from moestat import Study
 from moestat.study.rules import function
 
-SECTION_52 = "section 5.2: faster than the multi-head transformer, from what Propositions 1 and 2 promise"
-THEOREM_1 = "theorem 1: the expected loss gets to every eps, from what Propositions 1 and 2 promise"
-
 study = Study(
     "Is the mixture faster than its rivals when all rates are tuned?",
     paper="mixture-of-transformers",

@@ -1,4 +1,4 @@
-"""One question on an item of a paper, answered in at most fourteen lines of eighty columns."""
+"""One question on an item of a paper, answered in at most fifteen lines."""
 
 import pytest
 
@@ -15,14 +15,14 @@ def asked(capsys, *words):
 @pytest.mark.parametrize(
     ("words", "first", "parts"),
     [
-        (["SA Fig. 1"], "sigmoid-attention, Figure 1: holds", ["-0.256] (slope of L3), predicted -0.24"]),
+        (["SA Fig. 1"], "sigmoid-attention, Figure 1: holds", ["-0.07 and -0.46", "(slope of L3), predicted -0.24"]),
         (["sa", "thm1"], "sigmoid-attention, Theorem 1: disproved, by argument", ["claim theorem-1-any-expert"]),
         (["MoT Theorem", "1"], "mixture-of-transformers, Theorem 1: ", ["studies/mixture_of_transformers/README.md"]),
     ],
 )
-def test_an_item_is_answered_in_fourteen_lines_with_a_number_and_where_to_read_on(capsys, words, first, parts):
+def test_an_item_is_answered_in_fifteen_lines_with_a_number_and_where_to_read_on(capsys, words, first, parts):
     lines = asked(capsys, *words)
-    assert lines[0].startswith(first) and len(lines) <= 14 and max(map(len, lines)) <= 100
+    assert lines[0].startswith(first) and len(lines) <= 15 and max(map(len, lines)) <= 100
     heads = [line[:12].strip() for line in lines]
     for head in ("paper", "we find", "kind", "number", "more"):
         assert head in heads, lines
@@ -35,7 +35,7 @@ def test_every_item_of_every_paper_fits():
     for paper in contents.every():
         for part in items.parts(paper, []):
             lines = check.answer(paper, part, {}, "python -m moestat.study")
-            assert len(lines) <= 14 and max(map(len, lines)) <= 100, part.item.name
+            assert len(lines) <= 15 and max(map(len, lines)) <= 100, part.item.name
             if part.item.objection:  # which is never cut
                 told = " ".join(" ".join(lines).split())
                 assert part.item.objection in told and "tested" in part.item.objection

@@ -18,7 +18,7 @@ study.claim(
     source="p. 1 | 2",
     presets=["paper"],
 )
-study.preset("paper", replicates=4)
+study.preset("paper", "Four of each.", replicates=4)
 """
 
 
@@ -92,7 +92,7 @@ def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch)
         row = next(row for row in csv.DictReader(stream) if row["claim"] == "mean-rate")
     flat, place = " ".join(out.split()), str(outputs / "out" / "ran" / "paper")
     assert all(text in flat for text in (row["statement"], row["source"], row["wording"], "preset paper", place))
-    assert "says stated, statement of Claims" in flat
+    assert "says stated, statement of Claims" in flat and "scale the study's own problem: Four of each." in flat
     assert "also run preset quick" in flat and "the slope of log error against log n, arm mean" in flat
     assert out.rstrip().endswith(f"python -m moestat.study ran --preset paper --out {outputs / 'out'}")
     path = outputs / "studies" / "ran.py"

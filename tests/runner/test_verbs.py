@@ -24,7 +24,7 @@ GRID = "n = [10, 20, 40, 100, 160]"
 def test_a_new_study_plans_and_is_never_overwritten(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, _ = inside("new", "mine")
-    assert code == 0 and "moestat mine.py --dry-run" in out
+    assert code == 0 and "moestat.study mine.py --dry-run" in out
     code, out, err = inside("mine.py", "--dry-run")
     assert code == 0 and "2 arms" in out, err
     code, _, err = inside("new", "mine")

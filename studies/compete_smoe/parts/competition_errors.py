@@ -21,7 +21,7 @@ from moestat.losses.divergences import squared_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models.blocks import row_blocks
 from moestat.models.competition import Competition
-from moestat.models.gaussian import check_atoms, check_inputs, log_density
+from moestat.models.gaussian import check_atoms, check_inputs
 
 _ROWS = 2**15
 
@@ -119,26 +119,6 @@ class Routing:
             part = share * h2_wrong
             rows.append((share, (1 - share) * h + share * h_wrong, (1 - share) * h2_right + part, part))
         return RoutedHellinger(*np.reshape(rows, (-1, 4)).T)
-
-    def largest_density_change(self, paired: Array) -> np.ndarray:
-        """Return the largest |p(y | x) - p_true(y | x)| over y and x, (M,), of mixtures as in :meth:`hellinger`.
-
-        Looked at are misrouted inputs and the first ones of the sample, and at each of them the means of all experts of
-        both mixtures, near which the densities have their peaks.
-        """
-        xp = namespace(paired)
-        largest = []
-        for k in range(paired.shape[0]):
-            some = self._some(self.misrouted(paired[k, ...]))
-            x = xp.concat([self.pool[: self.few, :], xp.take(self.pool, some, axis=0)])
-            both = (paired[k, ...], self.truth)
-            centres = xp.concat([self.model.components(theta, x).mean for theta in both], axis=-2)
-            own, true = (
-                xp.stack([log_density(self.model, theta, x, centres[j, :]) for j in range(centres.shape[0])])
-                for theta in both
-            )
-            largest.append(float(xp.max(xp.abs(xp.exp(own) - xp.exp(true)))))
-        return np.asarray(largest)
 
 
 _NODES = 24

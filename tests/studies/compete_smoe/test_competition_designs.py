@@ -6,7 +6,6 @@ import pytest
 
 from moestat.losses.divergences import expected_hellinger, squared_hellinger
 from moestat.models import gaussian
-from moestat.models.gaussian import log_density
 from studies.compete_smoe.parts.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
 from studies.compete_smoe.parts.competition_errors import Routing, fisher_line, information, paired_with_truth
 
@@ -116,20 +115,3 @@ def test_hellinger_means_are_those_over_the_whole_pool():
     for name in ("misrouted", "mean", "squared", "squared_misrouted"):
         ours = getattr(other.hellinger(fitted), name)
         np.testing.assert_allclose(getattr(same.hellinger(strict.asarray(fitted)), name), ours, rtol=1e-10)
-    np.testing.assert_allclose(
-        same.largest_density_change(strict.asarray(fitted)), other.largest_density_change(fitted), rtol=1e-10
-    )
-
-
-def test_largest_density_change_is_near_what_a_fine_grid_finds():
-    for design, size in (("continuous", 0.02), ("mean", 0.002)):
-        model, truth, fitted = moved(design, size)
-        pool = np.random.default_rng(2).uniform(-1, 1, (20000, model.d))
-        errors = Routing(model, truth, pool, 300).largest_density_change(fitted)
-        for k, atoms in enumerate(fitted):
-            wrong = np.flatnonzero(np.any(model.winners(atoms, pool) != model.winners(truth, pool), axis=0))
-            x = np.concatenate([pool[:300], pool[wrong[:300]]])
-            grid = np.repeat(np.linspace(-8, 8, 801)[:, None], len(x), axis=1)
-            change = np.exp(log_density(model, atoms, x, grid)) - np.exp(log_density(model, truth, x, grid))
-            best = np.abs(change).max()
-            assert 0.6 * best < errors[k] < 1.3 * best
