@@ -64,22 +64,29 @@ arguments = [
     Argument(
         id="theorem-4-2-every-n",
         item="Theorem 4.2",
-        says="(11) fails there, too, for every n from some n on, with a probability near 1: some maximiser of the "
-        "likelihood is farther from G* than C1 sqrt(log n / n), whatever C1 is.",
+        says="(11) fails there, too, for K >= 2 and experts that cross, for every n from some n on, with a probability "
+        "near 1: some maximiser of the likelihood is farther from G* than C1 sqrt(log n / n), whatever C1 is.",
         verdict="disproved",
         premises=[RATE, MLE, DIFFERENT, BOUNDED],
         derivation=[
+            "Let x be uniform, and G* have K >= 2 affine experts awake, of which none is the least at almost every x.",
             "Let r be so small that a G with D(G, G*) < r and no empty cell has its expert k asleep, as G* has, and "
             "that a second sleeping place is at a distance of 2 r or more from all of them.",
             "If such a G is a maximiser, put its expert k to the second place: no density changes, so that it is a "
             "maximiser, too, and its D is at least r. If none within r is, all are farther than r.",
-            "Left are those with an empty cell: their density is another one, and by Theorem 4.1, proved for affine "
+            "Left are those with an empty cell. One awake is lost, or one is twice and takes the place of the least "
+            "where that is another: their density is another one, by a fixed amount. By Theorem 4.1, proved for affine "
             "experts, none is a maximiser but with a probability of the order n^-c.",
             "So some maximiser has D >= r, and C1 sqrt(log n / n) < r from some n on.",
         ],
-        reading=MINIMAL[:-1] + "; or one of (11) by which some maximiser, chosen with G* in view, is near.",
+        reading=f"{MINIMAL[:-1]}; or one of (11) by which some maximiser, chosen with G* in view, is near. Open where "
+        "one of the awake is the least throughout, as for K = 1.",
         check=f"{IDENTITIES}:sleeping_maximisers",
-        shows={"difference of the likelihoods": ZERO, "larger D of the two": APART},
+        shows={
+            "difference of the likelihoods": ZERO,
+            "larger D of the two": APART,
+            "least mean total variation, one awake twice": (0.02, 1.0),
+        },
     ),
     Argument(
         id="theorem-4-2-two-weights",
@@ -183,7 +190,7 @@ arguments = [
             "By {(w, 1), (0, 4)} the first wins, of x < 0, where sin(x / w) > 0. For a fixed w the share of x < 0 at "
             "which the winner by another w' is another one tends to 1/2 as w' -> 0 (Fejer).",
             "So there is a sequence w_m -> 0 of which two each differ on a quarter of x < 0: by 1/8 of the L1 distance "
-            "of N(2, 1) and N(2, 4) or more, up to o(1). It has no finite cover at a smaller epsilon.",
+            "of N(2, 1) and N(2, 4) or more, up to o(1). It has no finite cover at an epsilon below half of that.",
             "Two densities in one bracket of Hellinger size epsilon are within it of each other, and L1 <= 2 sqrt(2) "
             "h: (b) fails, too.",
         ],

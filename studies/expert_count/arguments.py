@@ -114,6 +114,8 @@ arguments = [
             "1 / x_p falls by the same in each.",
             "x_1 leads at the start, by a share that is positive with probability one, and comes to sigma_0^0.5.",
             "There 1 / x_p = 1 / x_p(0) - 1 / x_1(0) + sigma_0^(-0.5), so that x_p = O(sigma_0), not sigma_0^0.5.",
+            "Steps of the size of x, at eta of the order sigma_0, end alike: x_1 grows like eta t, x_p / x_1 falls "
+            "like 1 / t.",
             "An expert whose first patch alone has grown errs where the signal is in another: the case that (66) makes "
             "does not arise, and its error on a cluster is not bounded by it.",
         ],

@@ -39,14 +39,15 @@ NETWORKS = Premise(
     "is the ReLU or GELU function, alpha != 0, and lambda != 0, then the function is strongly identifiable",
     where="section 4.1, examples",
 )
-SOME_DENSE = Premise(
-    words="the dense regime: at least one among the over-specified gating parameters is non-zero",
-    where="section 3, (ii), and C.1.1; 4.2: there exists some",
-)
-FEW = (
-    "For odd p and with lambda one takes four atoms more than the truth has, as an empty cell costs nothing: there let "
-    "N <= N* + 3."
-)
+NEAREST = [
+    "M_N is of at most N atoms and holds G*: f_Gn -> f*, at the rate of Propositions 1 and 3, in whose proof no regime "
+    "occurs (inequality-14).",
+    "Let N* = 1, N >= 2, the true gate not be constant, E(x, eta*) > 0 on compact inputs, and Theta be a compact "
+    "neighbourhood of the true atom, so small that sigma(s) E >= 2 f* / 3 at each of its points.",
+    "Two atoms or more then have f_G >= 4 f* / 3: M_N without M_N* is |f*| / 3 or more from f*, and so in the limit "
+    "from f_Gn.",
+    "In general the distance tends to that of f* from these: to 0 where in Theta an expert can be split or vanish.",
+]
 OPPOSITE = [
     "sigma' is even: sigma'(-s) = sigma'(s), and s changes its sign with (A, b, c).",
     "F_A = sigma'(s) xx' E, so F_A(A, b, c, eta) = F_A(-A, -b, -c, eta): two members of the family are one function.",
@@ -126,6 +127,38 @@ arguments = [
             ),
         ]
     ),
+    *(
+        Argument(
+            id=f"corollary-{k}-nearest",
+            item=f"Corollary {k}",
+            says="For all experts that the paper names there is a Theta in which it fails: in the dense regime, too, "
+            "least squares tends to f*, and not to the best functions of more than N* atoms, unless f* is one of them.",
+            verdict="disproved",
+            premises=[
+                Premise(words="the set of all mixing measures with at most N atoms", where="(6), of M_N"),
+                Premise(words=words, where=where),
+            ],
+            derivation=NEAREST,
+            reading="An estimator of more than N* atoms, too, which is open; or a dense regime in which two atoms of "
+            "the fit tend to a true one: here none do, and the corollary is void.",
+            check=f"{IDENTITIES}:more_atoms",
+            shows={"least atom over the true one": (2 / 3, 1.0), "least distance over that of f* from 0": (1 / 3, 2.0)},
+        )
+        for k, words, where in [
+            (
+                1,
+                "the smallest distance between the estimator f_Gn and the set of MoE regression functions f_Gbar with "
+                "more than N* experts functions, where Gbar in argmin over M_N without M_N* of ||f_G - f*||, vanishes",
+                "section 3",
+            ),
+            (
+                2,
+                "under the dense regime, such convergence does not happen ... Instead, the regression function "
+                "estimator converges to the closest MoE with more than N* experts",
+                "C.1.1",
+            ),
+        ]
+    ),
     Argument(
         id="theorem-1-any-expert",
         item="Theorem 1",
@@ -197,55 +230,6 @@ arguments = [
             "least sum of losses over its bound, N* = 2": (1.0, 100.0),
         },
     ),
-    *(
-        Argument(
-            id=f"theorem-{k}-constant-gate",
-            item=f"Theorem {k}",
-            cell="example",
-            says="With one constant gate among several over-specified ones, dense by the words of section 4.2, the "
-            "bound fails for ReLU, polynomials and GELU, with lambda or without: gates of two atoms move by t, and f "
-            f"by {power}. Whether the theorem is meant there is open.",
-            verdict="disproved",
-            premises=[
-                SOME_DENSE,
-                Premise(
-                    words=f"then the lower bound inf ||f_G - f_Gbar|| >~ L{k}(G, Gbar) holds true for any mixing "
-                    "measure G in M_N",
-                    where=f"Theorem {k}",
-                ),
-            ],
-            derivation=[
-                "Let N >= N* + 2, one over-specified atom have a gate that is not constant, and another a constant one "
-                "of weight w* < 1. Two atoms (0, c_1, eta), (0, c_2, eta) with sigma(c_1) + sigma(c_2) = w* in its "
-                "place make a best measure, with f_Gbar = f*.",
-                path,
-                f"L{k} to this best measure is of order t (equal shares, or cells that know c), and to others of "
-                "constant gates no less.",
-                "The scores of the two atoms are not constant; they differ, and are not opposite, for w* < 1, so that "
-                "their sigmoids have poles at different complex x. A nearer best measure would give each a partner "
-                "that cancels its poles: none exists for GELU without lambda, ReLU and even p. " + FEW,
-            ],
-            reading="Over-specified as in section 3, doubled by the fit in the limit: then such a truth is sparse. "
-            "Measures with c in the weight alone: then the two atoms are one. Independence at the best measures, as "
-            "B.4 uses it: then they are none. And the rate, which a bound that fails does not decide.",
-            check=f"{IDENTITIES}:mixed_truth",
-            shows={"order of f, with b": order(4), "order of f, without b": order(2)}
-            | {f"order of the loss, {score}": order(1) for score in ("with b", "without b")},
-        )
-        for k, power, path in [
-            (
-                3,
-                "t^4",
-                "Move them along the path of theorem-1-any-expert: b by t, A by t^2, and f by O(t^4).",
-            ),
-            (
-                5,
-                "t^2",
-                "Move their scores to c_i + t b_i (u'x)^2, sum sigma'_i b_i = 0: terms of order t cancel, and f moves "
-                "by O(t^2).",
-            ),
-        ]
-    ),
     Argument(
         id="theorem-3-shares",
         item="Theorem 3",
@@ -263,15 +247,18 @@ arguments = [
             POLYNOMIALS,
         ],
         derivation=[
-            "If E(x, k^(1/p) eta) = k E(x, eta), a true atom is also two of one gate, with the shares k and 1 - k of "
-            "E: a best measure with N* + 1 atoms, and f_Gbar = f*.",
-            "Move their scores to s + t r / k and s - t r / (1 - k): f moves by E (k sigma(s + t r / k) + (1 - k) "
-            "sigma(s - t r / (1 - k)) - sigma(s)).",
-            "Terms of order t cancel: f moves by O(t^2), and L3 to this best measure is t |r| (1/k + 1/(1 - k)).",
-            "No best measure is nearer in order: sigma of a score has poles where it is an odd multiple of i pi, so "
-            "sigmoids of scores that differ, and are not opposite, are independent over functions that are entire, as "
-            "E is here (ReLU: on a part of the cube), and not 0 at all of these poles, as for A of rank 2 or more; "
-            "near the truth both shares must have the true score, or partners that cancel their poles. " + FEW,
+            "Let d >= 2, no true score be constant or a multiple of another, and A of one, s, have rank 2 or more. "
+            "E(x, k^(1/p) eta) = k E(x, eta), p = 1 for ReLU and lambda: so this atom is also N - N* + 1 of its gate "
+            "with different shares k_i > 0 of E, sum k_i = 1, a best measure of N atoms, f_Gbar = f*.",
+            "Let G have s + t r / k_1 and s - t r / k_2 for the scores of two of them. Terms of order t cancel: f "
+            "moves by O(t^2), and L3 to this best measure is t |r| (1/k_1 + 1/k_2).",
+            "None is nearer in order. The N atoms of G stay apart, so that a best measure within o(t) has one near "
+            "each: scores s_i near s, experts near k_i E.",
+            "Were an s_i not s, sigma(s_i) had a pole on the quadric s_i = i pi. It is irreducible, so that a score "
+            "that is there an odd multiple of i pi is this multiple of s_i: those near s that equal s_i, and no other.",
+            "Their experts add up to nearly a positive multiple of E, which is entire (ReLU: continued from a ball on "
+            "which each is linear or 0) and, a function of alpha'x + beta with isolated zeros, not 0 on the quadric: "
+            "f_Gbar != f*. So all s_i = s, at a distance of order t, for every N > N*.",
         ],
         reading="One in which best measures have no two atoms of one expert, or of experts that cannot be split.",
         check=f"{IDENTITIES}:moved_shares",
@@ -282,14 +269,18 @@ arguments = [
             id=f"theorem-{k}-vanishing",
             item=f"Theorem {k}",
             cell="example",
-            says="For polynomials of degree p >= 2 the bound fails along a superfluous atom that vanishes: f moves by "
+            says="For polynomials of degree p >= 2 the bound fails along superfluous atoms that vanish: f moves by "
             f"t^p, L{k} by t. For p = 1 both move by t, and this path says nothing.",
             verdict="disproved",
             premises=[premise],
             derivation=[
-                "An atom with eta = 0 adds nothing, whatever its gate: with the true atoms it is a best measure.",
-                f"With eta = t v in its place f moves by sigma(s) (t v'(x, 1))^p, and L{k} to the nearest null atom is "
-                "t |v|.",
+                "Atoms with eta = 0 add nothing: N - N* of them make a best measure with the true ones. Let d >= 2, A "
+                "of their gates have rank 2 or more, and no score be constant or a multiple of another.",
+                f"With eta = t v_i in their places f moves by sum sigma(s_i) (t v_i'(x, 1))^p, and L{k} to this best "
+                "measure is t sum |v_i|.",
+                "A best measure within o(t) has one atom near each of these N: spare ones of eta = t v_i + o(t), not "
+                "0, and scores near s_i. As in theorem-3-shares the poles of one are in no other term, and eta'(x, 1) "
+                "is not 0 on them: f_Gbar != f*.",
             ],
             reading="One in which the expert of every atom is kept from 0 by the parameter space.",
             check=f"{IDENTITIES}:vanishing",
@@ -315,9 +306,9 @@ arguments = [
         ],
         derivation=[
             "At A = 0 the gate is the number sigma(c). Let E(x, k eta) = k^p E(x, eta), or scale lambda, with p = 1.",
-            "Two atoms of A = 0, k eta and weight w each, 2 w k^p = w*, have the function of the true atom, for every "
-            "k > 0.",
-            "f_G = f*, and L4 = |2 w - w*| + 2 |k - 1|^2 |eta|^2 > 0 for k != 1; least squares cannot tell k.",
+            "Two atoms of A = 0, k_i eta and weights w_i, w_1 k_1^p + w_2 k_2^p = w*, have the function of the true "
+            "atom, for all k_1 != k_2 above 0.",
+            "f_G = f*, and L4 = |w_1 + w_2 - w*| + sum (k_i - 1)^2 |eta|^2 > 0; least squares cannot tell k_i.",
         ],
         reading="One that fixes the size of eta, or takes experts that are not homogeneous in any parameter.",
         check=f"{IDENTITIES}:trade",
@@ -328,8 +319,8 @@ arguments = [
         item="Theorem 4",
         cell="proof",
         says="What its proof needs of the atoms of one cell holds, though not for the reason given: their functions "
-        "are proportional at A = 0, not independent, but the form of second order in their A is at least 1 - w* of a "
-        "sum of squares, so that they cannot cancel each other.",
+        "are proportional at A = 0, not independent, but the forms of second order in their A and in their eta are at "
+        "least 1 - w* of sums of squares, so that they cannot cancel each other.",
         verdict="proved",
         premises=[
             Premise(
@@ -348,6 +339,7 @@ arguments = [
             "enough that the other chi(g_i) add up to at most -chi(g_m).",
             "chi is convex on [0, w*/2) with chi(0) = 0: their sum is at most chi(h), h = w* - g_m < g_m.",
             "chi(h) = h (1 - h) / (2 g_m - w*) <= g_m (1 - g_m) / (2 g_m - w*) = -chi(g_m), because h + g_m < 1.",
+            "The form in the moves d_i of eta has the coefficients sum g_i d_i d_i', a sum of squares as it stands.",
         ],
         reading="One with b in the score, where the proof of Theorem 1 fails.",
         check=f"{IDENTITIES}:curvature",

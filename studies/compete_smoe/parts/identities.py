@@ -60,8 +60,9 @@ def voronoi(atoms: Atoms, truth: Atoms, top_k: int) -> float:
 
 
 def _sleeper(rng: np.random.Generator) -> tuple[Atoms, Atoms]:
-    """Draw two measures of affine experts on [-1, 1]^2, K = 2, that differ in the place of a third that never wins."""
-    awake = [(np.append(rng.uniform(-0.5, 0.5, 2), mean), 1.0) for mean in (3.2, 4.4)]
+    """Draw affine experts on [-1, 1]^2, K = 2: two that cross, and two places of a third that never wins."""
+    slopes = rng.uniform(0.2, 0.5, 2)
+    awake = [(np.append(sign * slopes, rng.uniform(3.7, 3.9)), variance) for sign, variance in ((1, 1.0), (-1, 0.3))]
     first, second = (rng.uniform(-0.3, 0.3, 3) for _ in range(2))
     second[-1] = -math.copysign(0.3, first[-1])
     return [*awake, (first, 1.0)], [*awake, (second, 1.0)]
@@ -79,8 +80,8 @@ def sleeping_expert() -> dict[str, float]:
 
 
 def sleeping_maximisers() -> dict[str, float]:
-    """Compare a measure near the truth with that whose sleeper lies elsewhere: likelihoods, and the larger D."""
-    rng, gaps, far = np.random.default_rng(2), [], []
+    """Put the sleeper of a measure near the truth elsewhere, or one awake twice: likelihoods, D, total variation."""
+    rng, gaps, far, apart = np.random.default_rng(2), [], [], []
     for _ in range(DRAWS):
         x, y = rng.uniform(-1, 1, (POINTS, 2)), rng.uniform(-1, 6, POINTS)
         truth, other = _sleeper(rng)
@@ -89,7 +90,15 @@ def sleeping_maximisers() -> dict[str, float]:
         first, second = (np.mean(np.log(density(affine, x, y, one, 2))) for one in pair)
         gaps.append(abs(first - second))
         far.append(max(voronoi(one, truth, 2) for one in pair))
-    return {"difference of the likelihoods": float(max(gaps)), "larger D of the two": min(far)}
+        here = density(affine, x, Y[None], truth, 2)
+        for twice in truth[:2]:
+            change = np.abs(density(affine, x, Y[None], [*shift, twice], 2) - here)
+            apart.append(0.5 * np.mean(integrate.trapezoid(change, Y, axis=1)))
+    return {
+        "difference of the likelihoods": float(max(gaps)),
+        "larger D of the two": min(far),
+        "least mean total variation, one awake twice": float(min(apart)),
+    }
 
 
 def two_weights() -> dict[str, float]:

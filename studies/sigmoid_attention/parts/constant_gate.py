@@ -77,7 +77,6 @@ def flat_share(weight: float) -> float:
     """Return the smaller share at which the term of order t^4 vanishes too; NaN for weights below :data:`CRITICAL`."""
     if weight <= CRITICAL:
         return float("nan")
-    # 0.5 is excluded: there alpha is not determined by the two equations, but it is their limit
     return float(brentq(lambda share: fourth_order(weight, share), LEAST_SHARE, 0.5 - 1e-6, xtol=1e-15))
 
 

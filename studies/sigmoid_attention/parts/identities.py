@@ -133,70 +133,64 @@ def hidden_pair() -> dict[str, float]:
 
 
 def trade() -> dict[str, float]:
-    """Weight against size at a gate of A = 0: sigma(c') k^p = sigma(c*); also for ReLU, and for a factor lambda."""
+    """Weight against size at two gates of A = 0, sum sigma(c_i) k_i^p = sigma(c*); also for ReLU, and for lambda."""
     rng, gaps, losses = np.random.default_rng(6), [], []
     for _ in range(DRAWS):
         x, eta, c = rng.uniform(-1, 1, (POINTS, D)), rng.standard_normal(D + 1), float(rng.uniform(-0.5, 0.5))
-        h, weight, k = x @ eta[:-1] + eta[-1], float(_sigma(np.asarray(c))), float(rng.uniform(1.1, 1.5))
+        h, weight, sizes = x @ eta[:-1] + eta[-1], float(_sigma(np.asarray(c))), rng.uniform(1.1, 1.5, 2)
         relu, gelu = np.maximum(h, 0), h * _normal(h)
-        pairs = [(p, h**p, (k * h) ** p) for p in (1, 2, 3)]
-        for power, true, fitted in (*pairs, (1, relu, np.maximum(k * h, 0)), (1, gelu, k * gelu)):
-            each = weight / k**power / 2  # two fitted atoms of A = 0, their experts k eta, or k lambda
-            intercept = np.log(each) - np.log1p(-each)
-            gaps.append(2 * _sigma(intercept) * fitted - weight * true)
-            losses.append(abs(2 * each - weight) + 2 * (k - 1) ** 2 * min(float(eta @ eta), 1.0))  # lambda = 1
+        experts = [(p, h**p, [(k * h) ** p for k in sizes]) for p in (1, 2, 3)]
+        experts += [(1, relu, [np.maximum(k * h, 0) for k in sizes]), (1, gelu, [k * gelu for k in sizes])]
+        for power, true, fitted in experts:  # the fitted of k eta, or k lambda
+            each = weight / sizes**power / 2
+            gaps.append(_sigma(np.log(each) - np.log1p(-each)) @ np.array(fitted) - weight * true)
+            least = min(float(eta @ eta), 1.0)  # lambda = 1
+            losses.append(float(abs(each.sum() - weight) + np.sum((sizes - 1) ** 2) * least))
     return {"difference of f": float(np.max(np.abs(gaps))), "L4": min(losses)}
 
 
 def vanishing() -> dict[str, float]:
-    """A superfluous atom with expert eta = t v, degree p: orders in t of f, and of L3 or L5 to the null atom."""
-    rng = np.random.default_rng(7)
-    x, v = rng.uniform(-1, 1, (POINTS, D)), rng.standard_normal(D + 1)
-    h, g, found = x @ v[:-1] + v[-1], _sigma(_score(*_gate(rng), x)), {}
+    """Two superfluous atoms with experts eta = t v, degree p: orders in t of f, and of L3 or L5 to the null atoms."""
+    rng, found = np.random.default_rng(7), {}
+    x, v = rng.uniform(-1, 1, (POINTS, D)), rng.standard_normal((2, D + 1))
+    h, g = x @ v[:, :-1].T + v[:, -1], np.stack([_sigma(_score(*_gate(rng), x)) for _ in v], axis=1)
     for power in (1, 2, 3):
-        change = np.array([np.sqrt(np.mean((g * (t * h) ** power) ** 2)) for t in T])
-        found[f"order of f, p = {power}"] = _order(change)
-    return found | {"order of the loss": _order(np.array([np.linalg.norm(t * v) for t in T]))}
+        change = [np.sqrt(np.mean(np.sum(g * (t * h) ** power, axis=1) ** 2)) for t in T]
+        found[f"order of f, p = {power}"] = _order(np.array(change))
+    return found | {"order of the loss": _order(np.array([np.sum(np.linalg.norm(t * v, axis=1)) for t in T]))}
 
 
 def moved_shares() -> dict[str, float]:
-    """Gates of two shares of a linear expert moved apart: orders in t of f, with b and without, and of L3."""
+    """Gates of two of three shares of a linear expert moved apart: orders in t of f, with b and without, and of L3."""
     rng, found = np.random.default_rng(8), {}
-    x, eta, share = rng.uniform(-1, 1, (POINTS, D)), rng.standard_normal(D + 1), 0.3
+    x, eta, shares = rng.uniform(-1, 1, (POINTS, D)), rng.standard_normal(D + 1), np.array([0.5, 0.3, 0.2])
     h, (A, b, c), (dA, db, dc) = x @ eta[:-1] + eta[-1], _gate(rng), _gate(rng)
+    rates = np.array([1.0, -1.0, 0.0]) / shares
     for name, keep in (("with b", 1.0), ("without b", 0.0)):
         s, step = _score(A, keep * b, c, x), _score(dA, keep * db, dc, x)
-        change = [share * _sigma(s + t * step / share) + (1 - share) * _sigma(s - t * step / (1 - share)) for t in T]
-        found[f"order of f, {name}"] = _order(np.array([np.sqrt(np.mean(((g - _sigma(s)) * h) ** 2)) for g in change]))
-    size = np.sqrt(np.sum(dA**2) + np.sum(db**2) + dc**2)
-    return found | {"order of L3": _order(T * size * (1 / share + 1 / (1 - share)))}
+        change = [sum(k * _sigma(s + t * r * step) for k, r in zip(shares, rates, strict=True)) - _sigma(s) for t in T]
+        found[f"order of f, {name}"] = _order(np.array([np.sqrt(np.mean((g * h) ** 2)) for g in change]))
+    size = np.sqrt(np.sum(dA**2)) + np.sqrt(np.sum(db**2)) + abs(dc)
+    return found | {"order of L3": _order(T * size * np.sum(np.abs(rates)))}
 
 
-def mixed_truth() -> dict[str, float]:
-    """A GELU atom of constant gate beside a dense one, two in its place: orders of f, and of L3 or L5, in t."""
-    rng, found = np.random.default_rng(14), {}
-    x, weight = rng.uniform(-1, 1, (POINTS, D)), 0.5
-    own, other = (h * _normal(h) for h in (x @ rng.standard_normal(D) + rng.standard_normal() for _ in range(2)))
-    u, (A, b, c) = rng.standard_normal(D), _gate(rng)
-    h = x @ (u / np.linalg.norm(u))
-    intercepts, beta, alpha = pair_scores(weight, 0.4)
-    slope = _sigma(intercepts) * (1 - _sigma(intercepts))
-    paths = {
-        "with b": (1.0, lambda i, t: t * beta[i] * h + t**2 * alpha[i] * h**2),
-        "without b": (0.0, lambda i, t: t * (1, -1)[i] / slope[i] * h**2),
-    }
-    # |u| = |uu'| = 1; eta and c do not move, so that no pair of constant gates is nearer than (0, 0, c_i, eta)
-    losses = {
-        "with b": [sum(t * abs(beta[i]) + t**2 * abs(alpha[i]) for i in (0, 1)) for t in T],
-        "without b": [sum(t / slope[i] for i in (0, 1)) for t in T],
-    }
-    for name, (keep, move) in paths.items():
-        dense = _sigma(_score(A, keep * b, c, x)) * other
-        truth = weight * own + dense
-        f = [sum(_sigma(intercepts[i] + move(i, t)) for i in (0, 1)) * own + dense for t in T]
-        found[f"order of f, {name}"] = _order(np.array([np.sqrt(np.mean((row - truth) ** 2)) for row in f]))
-        found[f"order of the loss, {name}"] = _order(np.array(losses[name]))
-    return found
+def more_atoms() -> dict[str, float]:
+    """Near a true atom of a linear expert above 0, to the power 1 or 3: the least atom over it, and how far two are.
+
+    Where it is above 0 a ReLU is linear. Every other draw is of the score without b.
+    """
+    rng, atom, far = np.random.default_rng(14), [], []
+    for draw in range(DRAWS):
+        x, (A, b, c), p = rng.uniform(-1, 1, (POINTS, D)), _gate(rng), (1, 3)[draw // 2 % 2]
+        eta, found = np.append(rng.uniform(-0.3, 0.3, D), 1.5), []
+        for width in (0.0, 0.02, 0.02):  # of Theta around the true atom; the first is that atom
+            dA, db, dc, moved = (rng.uniform(-width, width, size) for size in ((D, D), D, None, D + 1))
+            score = _score(A + dA, draw % 2 * (b + db), c + dc, x)
+            found.append(_sigma(score) * (x @ (eta + moved)[:-1] + (eta + moved)[-1]) ** p)
+        truth, *near = found
+        atom.append(min(np.min(one / truth) for one in near))
+        far.append(np.linalg.norm(sum(near) - truth) / np.linalg.norm(truth))
+    return {"least atom over the true one": float(min(atom)), "least distance over that of f* from 0": float(min(far))}
 
 
 def curvature() -> dict[str, float]:
