@@ -131,15 +131,16 @@ arguments = [
         Argument(
             id=f"corollary-{k}-nearest",
             item=f"Corollary {k}",
-            says="For all experts that the paper names there is a Theta in which it fails: in the dense regime, too, "
-            "least squares tends to f*, and not to the best functions of more than N* atoms, unless f* is one of them.",
+            says="To the letter of (6), for all experts that the paper names there is a Theta in which it fails: least "
+            "squares over at most N atoms tends to f* at dense truths, too, and not to the best functions of more than "
+            "N* atoms, unless f* is one of them.",
             verdict="disproved",
             premises=[
                 Premise(words="the set of all mixing measures with at most N atoms", where="(6), of M_N"),
                 Premise(words=words, where=where),
             ],
             derivation=NEAREST,
-            reading="An estimator of more than N* atoms, too, which is open; or a dense regime in which two atoms of "
+            reading="An estimator of more than N* atoms alone, which is open; or a dense regime in which two atoms of "
             "the fit tend to a true one: here none do, and the corollary is void.",
             check=f"{IDENTITIES}:more_atoms",
             shows={"least atom over the true one": (2 / 3, 1.0), "least distance over that of f* from 0": (1 / 3, 2.0)},

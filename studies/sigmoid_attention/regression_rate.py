@@ -2,8 +2,8 @@
 
 Truth: N* experts with parameters from N(0, 1/d), one for each replicate, sigmoid gate with a fully quadratic score;
 least squares with N* + 1 atoms near the truth. Sparse (Proposition 1) sets the gates of two experts to zero. Where the
-model contains the truth the best approximation of Corollary 1 is f* itself; the arms pseudo take a softmax truth, and
-rmse_pseudo is the distance to the nearest population minimum found.
+model contains the truth and experts can be split, as here, the best approximation of Corollary 1 is f* itself; the arms
+pseudo take a softmax truth, and rmse_pseudo is the distance to the nearest population minimum found.
 
 The bound sqrt(log n / n) has the slope -0.45 over these sizes: at most -0.40 is compatible with it. At d = 8 there are
 486 parameters; linear least squares with p parameters has the slope -1 at n = 2 p and -0.56 at n = 10 p, so that claims
