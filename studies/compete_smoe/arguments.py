@@ -69,7 +69,8 @@ arguments = [
         verdict="disproved",
         premises=[RATE, MLE, DIFFERENT, BOUNDED],
         derivation=[
-            "Let x be uniform, and G* have K >= 2 affine experts awake, of which none is the least at almost every x.",
+            "Let x be uniform, and G* have k* = K + 1 affine experts: K >= 2 awake at every x, no two |g| equal on a "
+            "set of positive measure, none the least at almost every x, and one, k, asleep with room to spare.",
             "Let r be so small that a G with D(G, G*) < r and no empty cell has its expert k asleep, as G* has, and "
             "that a second sleeping place is at a distance of 2 r or more from all of them.",
             "If such a G is a maximiser, put its expert k to the second place: no density changes, so that it is a "
@@ -79,8 +80,8 @@ arguments = [
             "experts, none is a maximiser but with a probability of the order n^-c.",
             "So some maximiser has D >= r, and C1 sqrt(log n / n) < r from some n on.",
         ],
-        reading=f"{MINIMAL[:-1]}; or one of (11) by which some maximiser, chosen with G* in view, is near. Open where "
-        "one of the awake is the least throughout, as for K = 1.",
+        reading=f"{MINIMAL[:-1]}; or one of (11) by which some maximiser, chosen with G* in view, is near, or there "
+        "is none. Open where one of the awake is the least throughout, as for K = 1.",
         check=f"{IDENTITIES}:sleeping_maximisers",
         shows={
             "difference of the likelihoods": ZERO,

@@ -39,15 +39,6 @@ NETWORKS = Premise(
     "is the ReLU or GELU function, alpha != 0, and lambda != 0, then the function is strongly identifiable",
     where="section 4.1, examples",
 )
-NEAREST = [
-    "M_N is of at most N atoms and holds G*: f_Gn -> f*, at the rate of Propositions 1 and 3, in whose proof no regime "
-    "occurs (inequality-14).",
-    "Let N* = 1, N >= 2, the true gate not be constant, E(x, eta*) > 0 on compact inputs, and Theta be a compact "
-    "neighbourhood of the true atom, so small that sigma(s) E >= 2 f* / 3 at each of its points.",
-    "Two atoms or more then have f_G >= 4 f* / 3: M_N without M_N* is |f*| / 3 or more from f*, and so in the limit "
-    "from f_Gn.",
-    "In general the distance tends to that of f* from these: to 0 where in Theta an expert can be split or vanish.",
-]
 OPPOSITE = [
     "sigma' is even: sigma'(-s) = sigma'(s), and s changes its sign with (A, b, c).",
     "F_A = sigma'(s) xx' E, so F_A(A, b, c, eta) = F_A(-A, -b, -c, eta): two members of the family are one function.",
@@ -127,38 +118,35 @@ arguments = [
             ),
         ]
     ),
-    *(
-        Argument(
-            id=f"corollary-{k}-nearest",
-            item=f"Corollary {k}",
-            says="To the letter of (6), for all experts that the paper names there is a Theta in which it fails: least "
-            "squares over at most N atoms tends to f* at dense truths, too, and not to the best functions of more than "
-            "N* atoms, unless f* is one of them.",
-            verdict="disproved",
-            premises=[
-                Premise(words="the set of all mixing measures with at most N atoms", where="(6), of M_N"),
-                Premise(words=words, where=where),
-            ],
-            derivation=NEAREST,
-            reading="An estimator of more than N* atoms alone, which is open; or a dense regime in which two atoms of "
-            "the fit tend to a true one: here none do, and the corollary is void.",
-            check=f"{IDENTITIES}:more_atoms",
-            shows={"least atom over the true one": (2 / 3, 1.0), "least distance over that of f* from 0": (1 / 3, 2.0)},
-        )
-        for k, words, where in [
-            (
-                1,
-                "the smallest distance between the estimator f_Gn and the set of MoE regression functions f_Gbar with "
-                "more than N* experts functions, where Gbar in argmin over M_N without M_N* of ||f_G - f*||, vanishes",
-                "section 3",
+    Argument(
+        id="section-3-nearest",
+        item="Section 3",
+        cell="proof",
+        says="It does not follow that at dense truths least squares over at most N atoms tends to the best functions "
+        "of more than N* atoms: it tends to f*, and these may stay away from it.",
+        verdict="disproved",
+        premises=[
+            Premise(words="the set of all mixing measures with at most N atoms", where="(6), of M_N"),
+            Premise(
+                words="there must exist some atom ... that is fitted by at least two atoms of G_n; under the dense "
+                "regime, such convergence does not happen ... Instead, the regression function estimator converges to "
+                "the closest MoE with more than N* experts",
+                where="section 3; C.1.1",
             ),
-            (
-                2,
-                "under the dense regime, such convergence does not happen ... Instead, the regression function "
-                "estimator converges to the closest MoE with more than N* experts",
-                "C.1.1",
-            ),
-        ]
+        ],
+        derivation=[
+            "M_N holds G*: f_Gn -> f*, at the rate of Propositions 1 and 3, in whose proof no regime occurs "
+            "(inequality-14).",
+            "Let N* = 1, N >= 2, the true gate not be constant, E(x, eta*) > 0 on compact inputs, and Theta be a "
+            "compact neighbourhood of the true atom, so small that sigma(s) E >= 2 f* / 3 at each of its points.",
+            "Two atoms or more then have f_G >= 4 f* / 3: they are |f*| / 3 or more from f*, and in the limit from "
+            "f_Gn.",
+        ],
+        reading="A regime set by the fit, of atoms that it doubles: with no cell empty it then has more than N* "
+        "atoms, and either f* is a best function, with the rate of Proposition 1, or no such fit is left. Or fits of "
+        "more than N* atoms alone, which are open.",
+        check=f"{IDENTITIES}:more_atoms",
+        shows={"least atom over the true one": (2 / 3, 1.0), "least distance over that of f* from 0": (1 / 3, 2.0)},
     ),
     Argument(
         id="theorem-1-any-expert",
@@ -248,18 +236,20 @@ arguments = [
             POLYNOMIALS,
         ],
         derivation=[
-            "Let d >= 2, no true score be constant or a multiple of another, and A of one, s, have rank 2 or more. "
-            "E(x, k^(1/p) eta) = k E(x, eta), p = 1 for ReLU and lambda: so this atom is also N - N* + 1 of its gate "
-            "with different shares k_i > 0 of E, sum k_i = 1, a best measure of N atoms, f_Gbar = f*.",
+            "Let d >= 2, inputs fill a ball, Theta hold the atoms below inside it, A be symmetric, no true score be "
+            "constant or a multiple of another, and A of one, s, have rank 2 or more. E(x, k^(1/p) eta) = k E(x, eta),"
+            " p = 1 for ReLU and lambda: so this atom is also N - N* + 1 of its gate with different shares k_i > 0 of "
+            "E, sum k_i = 1, a best measure of N atoms, f_Gbar = f*.",
             "Let G have s + t r / k_1 and s - t r / k_2 for the scores of two of them. Terms of order t cancel: f "
             "moves by O(t^2), and L3 to this best measure is t |r| (1/k_1 + 1/k_2).",
             "None is nearer in order. The N atoms of G stay apart, so that a best measure within o(t) has one near "
             "each: scores s_i near s, experts near k_i E.",
             "Were an s_i not s, sigma(s_i) had a pole on the quadric s_i = i pi. It is irreducible, so that a score "
             "that is there an odd multiple of i pi is this multiple of s_i: those near s that equal s_i, and no other.",
-            "Their experts add up to nearly a positive multiple of E, which is entire (ReLU: continued from a ball on "
-            "which each is linear or 0) and, a function of alpha'x + beta with isolated zeros, not 0 on the quadric: "
-            "f_Gbar != f*. So all s_i = s, at a distance of order t, for every N > N*.",
+            "Their experts add up to nearly a positive multiple of E, which is entire (ReLU: continued from a ball of "
+            "inputs on which E is linear, not 0, and each other one linear or 0) and, a function of alpha'x + beta "
+            "with isolated zeros, not 0 on the quadric: f_Gbar != f*. So all s_i = s, at a distance of order t, for "
+            "every N > N*.",
         ],
         reading="One in which best measures have no two atoms of one expert, or of experts that cannot be split.",
         check=f"{IDENTITIES}:moved_shares",
@@ -275,8 +265,9 @@ arguments = [
             verdict="disproved",
             premises=[premise],
             derivation=[
-                "Atoms with eta = 0 add nothing: N - N* of them make a best measure with the true ones. Let d >= 2, A "
-                "of their gates have rank 2 or more, and no score be constant or a multiple of another.",
+                "Atoms with eta = 0 add nothing: N - N* of them make a best measure with the true ones. Let d >= 2, "
+                "inputs fill a ball, symmetric A of their gates have rank 2 or more, and no score be constant, nor two "
+                "of them multiples of each other but for c.",
                 f"With eta = t v_i in their places f moves by sum sigma(s_i) (t v_i'(x, 1))^p, and L{k} to this best "
                 "measure is t sum |v_i|.",
                 "A best measure within o(t) has one atom near each of these N: spare ones of eta = t v_i + o(t), not "
@@ -308,7 +299,7 @@ arguments = [
         derivation=[
             "At A = 0 the gate is the number sigma(c). Let E(x, k eta) = k^p E(x, eta), or scale lambda, with p = 1.",
             "Two atoms of A = 0, k_i eta and weights w_i, w_1 k_1^p + w_2 k_2^p = w*, have the function of the true "
-            "atom, for all k_1 != k_2 above 0.",
+            "atom, for all k_1 != k_2 above 0 with k_1^p + k_2^p > w*.",
             "f_G = f*, and L4 = |w_1 + w_2 - w*| + sum (k_i - 1)^2 |eta|^2 > 0; least squares cannot tell k_i.",
         ],
         reading="One that fixes the size of eta, or takes experts that are not homogeneous in any parameter.",
