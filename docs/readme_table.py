@@ -18,13 +18,12 @@ from moestat.study import load
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-RECORDS = ROOT / "outputs" / "records" / "sigmoid_vs_softmax"
+RECORD = ROOT / "outputs" / "records" / "sigmoid_vs_softmax" / "quick"
 ROWS = {
-    "softmax gate, ReLU experts": ("quick", "printed-softmax-relu"),
-    "sigmoid gate, ReLU experts": ("quick", "printed-sigmoid-relu"),
-    "softmax gate, linear experts": ("quick", "printed-softmax-linear"),
-    "sigmoid gate, linear experts": ("quick", "printed-sigmoid-linear"),
-    "least squares, linear experts, sigmoid minus softmax (local fits, six truths)": ("truths", "faster-linear-ls"),
+    "softmax gate, ReLU experts": "printed-softmax-relu",
+    "sigmoid gate, ReLU experts": "printed-sigmoid-relu",
+    "softmax gate, linear experts": "printed-softmax-linear",
+    "sigmoid gate, linear experts": "printed-sigmoid-linear",
 }
 DOUBTED = "SA Fig. 1"
 """What the README asks about."""
@@ -37,9 +36,9 @@ NOTES = {
 PLACE = re.compile(r"(<!-- record: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def kept(preset: str, claim: str) -> dict[str, str]:
-    """Return a claim of a record, as it was judged."""
-    rows = ledger.read_claims(RECORDS / preset / "claims.csv") or []
+def kept(claim: str) -> dict[str, str]:
+    """Return a claim of the record, as it was judged."""
+    rows = ledger.read_claims(RECORD / "claims.csv") or []
     (late,) = (one.hindsight for one in load.read("sigmoid_vs_softmax").study.claims if one.id == claim)
     return next(row for row in rows if row["claim"] == claim) | {"hindsight": late}
 
@@ -47,11 +46,11 @@ def kept(preset: str, claim: str) -> dict[str, str]:
 def table() -> str:
     """Return the table in Markdown: printed slopes, ours, their verdicts."""
     lines = ["| slope of L3 | printed | ours, ten truths | verdict |", "|---|---|---|---|"]
-    for label, place in ROWS.items():
-        row = kept(*place)
+    for label, claim in ROWS.items():
+        row = kept(claim)
         value, interval = estimate(*(float(row[key]) for key in ("estimate", "ci_low", "ci_high")))
         lines.append(f"| {label} | {row['predicted']} | {value} {interval} | *{row['wording']}{MARKS[when(row)]}* |")
-    marked = {when(kept(*place)): place[1] for place in reversed(ROWS.values())}
+    marked = {when(kept(claim)): claim for claim in reversed(ROWS.values())}
     for word in (word for word in NOTES if word in marked):
         lines += ["", f"{MARKS[word]} {NOTES[word].format(marked[word])}"]
     return "\n".join(lines) + "\n"
