@@ -194,8 +194,7 @@ paper = Paper(
             ],
             statement=[
                 "sigmoid_vs_softmax:faster-*-both",
-                "settled_argmin:faster-relu",
-                "settled_argmin:faster-linear",
+                "settled_argmin:faster-*-both",
             ],
             conclusion="experiment",
             unchecked="What the figure is offered for, a faster sigmoid by least squares (section 5.1), is judged in "

@@ -7,6 +7,7 @@ taken does not matter to them. Two searches may still agree above the minimum.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import xarray as xr
@@ -23,13 +24,14 @@ MORE = {LOCAL: "the local fit", "": "the search", TENFOLD: "ten times the search
 """Ends of the names of a loss, and at which fit it is taken."""
 
 
-def slope_by_settled(ds: xr.Dataset, claim: Claim) -> Estimate:
+def slope_by_settled(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()) -> Estimate:
     """Estimate the slope of a loss of the argmin, or its difference to that of ``versus``, over truths.
 
     Where every data set in the window is settled (variable ``settled``), the loss is that of the lower of two
     minimisers. Otherwise three estimates are made: on the data sets that are not settled the loss is that of the local
     fit (``<loss>_local``), of the search, and of a search with ten times the evaluations (``<loss>_tenfold``). The
     interval is the hull of the three, so that a claim is decided only if each of them decides it in the same way.
+    ``together`` names further losses, which must decide it likewise (:func:`.rules.slope_by_truth`).
     """
     arms = [arm for arm in (claim.arm, claim.versus) if arm]
     own = [variable(ds, "settled", {"arm": arm, **claim.at}) for arm in arms]
@@ -40,9 +42,10 @@ def slope_by_settled(ds: xr.Dataset, claim: Claim) -> Estimate:
         ]
     sets, settled = (sum(int(count(known)) for known in own) for count in (_known, _true))
     if sets == settled:
-        answer = slope_by_truth(ds, claim)
+        answer = slope_by_truth(ds, claim, together=together)
         return replace(answer, note=f"{answer.note}; all {sets} data sets are settled")
-    found = {fit: slope_by_truth(_at(ds, claim.variable, end), claim) for end, fit in MORE.items()}
+    names = (claim.variable, *together)
+    found = {fit: slope_by_truth(_at(ds, names, end), claim, together=together) for end, fit in MORE.items()}
     said = {fit: " ".join(rounded(one.value, one.low, one.high)) for fit, one in found.items()}
     told = listed([f"{fit} {text}" for fit, text in said.items()])
     search = found[MORE[""]]
@@ -55,11 +58,12 @@ def slope_by_settled(ds: xr.Dataset, claim: Claim) -> Estimate:
     )
 
 
-def _at(ds: xr.Dataset, name: str, end: str) -> xr.Dataset:
-    """Return the results with a loss at another fit where a data set is not settled."""
+def _at(ds: xr.Dataset, names: Sequence[str], end: str) -> xr.Dataset:
+    """Return the results with losses at another fit where a data set is not settled."""
     if not end:
         return ds
-    return ds.assign({name: variable(ds, name).where(variable(ds, "settled") != 0, variable(ds, f"{name}_{end}"))})
+    settled = variable(ds, "settled") != 0
+    return ds.assign({name: variable(ds, name).where(settled, variable(ds, f"{name}_{end}")) for name in names})
 
 
 def _known(settled: xr.DataArray) -> int:

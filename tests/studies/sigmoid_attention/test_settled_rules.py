@@ -77,3 +77,15 @@ def test_without_the_longer_search_nothing_is_decided():
     ds = results(open_at=[1000]).assign(L3_tenfold=lambda ds: ds["L3"] * np.nan)
     found, _ = judged(ds)
     assert found.reasons
+
+
+@pytest.mark.parametrize(("other", "verdict"), [(-0.6, "supported"), (0.0, "inconclusive")])
+@pytest.mark.parametrize("open_at", [(), N])
+def test_losses_together_must_agree(other, verdict, open_at):
+    of = dict(open_at=open_at, truths=8)
+    ds, second = results(**of), results(**of, local=other, search=other, tenfold=other)
+    ds = ds.assign({name.replace("L3", "quotient"): second[name] for name in second if name != "settled"})
+    asked = claim(variable="L3", arm="a", at_most=-0.4)
+    found = slope_by_settled(ds, asked, together=["quotient"])
+    assert compared(found, asked.region)[0] == verdict
+    assert found.low <= min(other, -0.5) + 0.02 and found.high >= max(other, -0.5) - 0.02
