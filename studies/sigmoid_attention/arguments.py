@@ -26,6 +26,11 @@ POLYNOMIALS = Premise(
     "identifiability condition",
     where="section 4.2, examples",
 )
+WEAK_NETWORKS = Premise(
+    words="two-layer neural networks of the form E(x, (alpha, beta, lambda)) = lambda phi(alpha'x + beta), where phi "
+    "is ReLU or GELU function, alpha != 0, and lambda != 0 are weakly identifiable",
+    where="section 4.2 and C.1.3, examples",
+)
 PARTIAL_POLYNOMIALS = Premise(
     words="polynomial experts of the form (alpha'x + beta)^p, p in N, also satisfy the weak identifiability condition",
     where="C.1.3, examples",
@@ -234,12 +239,13 @@ arguments = [
                 where="Theorem 3",
             ),
             POLYNOMIALS,
+            WEAK_NETWORKS,
         ],
         derivation=[
-            "Let d >= 2, inputs fill a ball, Theta hold the atoms below inside it, A be symmetric, no true score be "
-            "constant or a multiple of another, and A of one, s, have rank 2 or more. E(x, k^(1/p) eta) = k E(x, eta),"
-            " p = 1 for ReLU and lambda: so this atom is also N - N* + 1 of its gate with different shares k_i > 0 of "
-            "E, sum k_i = 1, a best measure of N atoms, f_Gbar = f*.",
+            "Let d >= 2, inputs fill a ball, where E is not 0, Theta hold the atoms below inside it, A be symmetric, "
+            "no true score be constant or a multiple of another, and A of one, s, have rank 2 or more. E(x, k^(1/p) "
+            "eta) = k E(x, eta), p = 1 for ReLU and lambda: so this atom is also N - N* + 1 of its gate with different "
+            "shares k_i > 0 of E, sum k_i = 1, a best measure of N atoms, f_Gbar = f*.",
             "Let G have s + t r / k_1 and s - t r / k_2 for the scores of two of them. Terms of order t cancel: f "
             "moves by O(t^2), and L3 to this best measure is t |r| (1/k_1 + 1/k_2).",
             "None is nearer in order. The N atoms of G stay apart, so that a best measure within o(t) has one near "
@@ -251,7 +257,7 @@ arguments = [
             "with isolated zeros, not 0 on the quadric: f_Gbar != f*. So all s_i = s, at a distance of order t, for "
             "every N > N*.",
         ],
-        reading="One in which best measures have no two atoms of one expert, or of experts that cannot be split.",
+        reading="One in which no two atoms of a best measure have one gate.",
         check=f"{IDENTITIES}:moved_shares",
         shows={"order of f, with b": order(2), "order of f, without b": order(2), "order of L3": order(1)},
     ),
@@ -266,8 +272,8 @@ arguments = [
             premises=[premise],
             derivation=[
                 "Atoms with eta = 0 add nothing: N - N* of them make a best measure with the true ones. Let d >= 2, "
-                "inputs fill a ball, symmetric A of their gates have rank 2 or more, and no score be constant, nor two "
-                "of them multiples of each other but for c.",
+                "inputs fill a ball, Theta hold these atoms inside it, symmetric A of their gates have rank 2 or more, "
+                "and no score be constant, nor two of them multiples of each other but for c.",
                 f"With eta = t v_i in their places f moves by sum sigma(s_i) (t v_i'(x, 1))^p, and L{k} to this best "
                 "measure is t sum |v_i|.",
                 "A best measure within o(t) has one atom near each of these N: spare ones of eta = t v_i + o(t), not "
@@ -344,9 +350,9 @@ arguments = [
         says="Without b, too, the bound fails for polynomials, ReLU experts and GELU networks with the factor lambda: "
         "the gates of two shares move apart by t while f moves by t^2. GELU experts without lambda are not concerned.",
         verdict="disproved",
-        premises=[PARTIAL_POLYNOMIALS],
+        premises=[PARTIAL_POLYNOMIALS, WEAK_NETWORKS],
         derivation=["As for Theorem 3, with b = 0 in every score: the argument nowhere uses b."],
-        reading="One in which best measures have no two atoms of one expert, or of experts that cannot be split.",
+        reading="One in which no two atoms of a best measure have one gate.",
         check=f"{IDENTITIES}:moved_shares",
         shows={"order of f, with b": order(2), "order of f, without b": order(2), "order of L3": order(1)},
     ),
