@@ -81,7 +81,7 @@ class SMoE(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map (..., width) to the same shape."""
         z = x.reshape(-1, x.shape[-1])
-        scores = self._scores(z)
+        scores = self.router(z)
         self.auxiliary = None
         if not self.training:
             return self._mixture(z, scores).view(x.shape)
@@ -91,20 +91,13 @@ class SMoE(torch.nn.Module):
             return self._mixture(z, scores).view(x.shape)
         how = self.competition
         # the router's objective moves the router alone: the tokens it sees are detached
-        own = self._scores(z.detach()) if how.reading == "paper" else scores
+        own = self.router(z.detach()) if how.reading == "paper" else scores
         loss = how.weight * self._router_loss(z, own, how.reading)
         self.auxiliary = loss if self.auxiliary is None else self.auxiliary + loss
         if how.output == "competition":
             return self._won(z).view(x.shape)
         # the value of the scores, with alpha times their gradient with respect to the router
         return self._mixture(z, scores + (how.alpha - 1) * (own - own.detach())).view(x.shape)
-
-    def _scores(self, z: torch.Tensor) -> torch.Tensor:
-        """Return the router's scores, in single precision at least: ties in half of it would choose the experts."""
-        if torch.is_autocast_enabled(z.device.type):
-            with torch.autocast(z.device.type, enabled=False):
-                return self.router(z.float())
-        return self.router(z)
 
     def _router_loss(self, z: torch.Tensor, scores: torch.Tensor, reading: Reading) -> torch.Tensor:
         if reading == "paper":
