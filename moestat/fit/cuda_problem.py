@@ -16,7 +16,7 @@ import numpy as np
 from moestat.arrays import Array, namespace
 from moestat.fit import cuda
 from moestat.fit.moments import Precision, Problem
-from moestat.models import experts, gates
+from moestat.models import experts
 from moestat.models.regression import Model
 
 
@@ -32,10 +32,10 @@ class CudaProblem(Problem):
         self.width = xp.asarray(self.layout.sizes)
         self.place = xp.asarray(self.layout.index.astype(np.int32))
 
-    def _kept(self, x: Array) -> int:
-        """Return how many numbers of a sample the right factors of the products have."""
-        features = (gates.score_features(x[:1, :1, :], self.model.score), experts.expert_features(x[:1, :1, :]))
-        return int(sum(self.layout.sizes)) + sum(int(part.shape[-2]) for part in features)
+    @property
+    def _kept(self) -> int:
+        """How many numbers of a sample the right factors of the products have."""
+        return int(sum(self.layout.sizes)) + self.model.atom_size
 
     def _chunk(self, x: Array, y: Array) -> tuple[Array, ...]:
         """Return (x transposed, score features, expert features, y, what the products need or nothing) of one chunk."""

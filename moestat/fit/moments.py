@@ -155,11 +155,12 @@ class Problem:
         self.sets, self.n = np.arange(x.shape[0]), x.shape[-2]
         parts = row_blocks(self.n, rows_per_chunk(self.model, self.n_atoms, x))
         itemsize = 4 if self.precision == "mixed" else 8
-        self.cached = x.shape[0] * self.n * self._kept(x) * itemsize <= cache_bytes(x)
+        self.cached = x.shape[0] * self.n * self._kept * itemsize <= cache_bytes(x)
         self.chunks = [self._chunk(x[:, rows, :], y[:, rows]) for rows in parts]
 
-    def _kept(self, x: Array) -> int:
-        """Return how many numbers of a sample are kept in place of being computed in every step."""
+    @property
+    def _kept(self) -> int:
+        """How many numbers of a sample are kept in place of being computed in every step."""
         return int(self.layout.sizes[0])
 
     def _chunk(self, x: Array, y: Array) -> tuple[Array, ...]:
