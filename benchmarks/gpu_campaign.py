@@ -494,20 +494,20 @@ def main(words: list[str] | None = None) -> int:
                     for worker in active_children():  # what it has begun would be waited for
                         worker.terminate()
                     break
-                begin, before = time.time(), failed
+                begin = time.time()
                 try:
                     known[name] = unit()
                 except Exception as error:  # the others are worth having all the same
                     more = str(getattr(error, "stderr", None) or "")[-2000:]
                     print(f"{name}: {type(error).__name__}: {error} {more}", flush=True)
                     failed += 1
-                if failed > before:  # and its frames, which held arrays, are gone
-                    bench.free()
+                else:
+                    machine = {"machine": origin.here()} if name == "peak" else {}
+                    file.write(json.dumps({"unit": name, **known[name], **machine}) + "\n")
+                    file.flush()
+                    print(f"{name}: {time.time() - begin:.1f} s", flush=True)
                     continue
-                more = {"machine": origin.here()} if name == "peak" else {}
-                file.write(json.dumps({"unit": name, **known[name], **more}) + "\n")
-                file.flush()
-                print(f"{name}: {time.time() - begin:.1f} s", flush=True)
+                bench.free()  # now that the error is gone, whose frames held arrays
     if path == RESULTS:
         write_tables(known, RESULTS.parent)
     print(report(known))
