@@ -71,7 +71,7 @@ def claims(arguments: argparse.Namespace) -> None:
     if not (word or arguments.all or arguments.write):
         return items(arguments)
     if word in WRITTEN and word not in paths and not arguments.write:
-        kept = ledger.primary(_rows(arguments.out, lookup.readable(paths)))
+        kept = views.primary(_rows(arguments.out, lookup.readable(paths)))
         _print([row for row in kept if word in views.when(row).split()], word, whole=arguments.all)
         return print(f"One claim: {called()} claim ID; of one paper: {called()} --claims {word} --paper PAPER")
     if word:
@@ -81,7 +81,7 @@ def claims(arguments: argparse.Namespace) -> None:
     else:
         studies = lookup.readable(paths)
     if arguments.write:
-        rows = ledger.primary(_rows(arguments.out, studies))
+        rows = views.primary(_rows(arguments.out, studies))
         forms = {".html": lambda: ledger.page(rows), ".csv": lambda: csv_text.dump(ledger.frame(rows))}
         return _write(arguments.write, forms, ledger.title(rows))
     show(arguments.out, studies, word, whole=arguments.all)
@@ -90,20 +90,20 @@ def claims(arguments: argparse.Namespace) -> None:
 
 def show(out: Path, studies: Mapping[str, Study], word: str = "", *, whole: bool = False) -> None:
     """Print the ledger of some studies, those that a word means: its first rows, or all."""
-    from moestat.report import ledger
+    from moestat.report import views
     from moestat.study import lookup
 
     rows = _rows(out, studies)
-    _print(rows if word else ledger.primary(rows), word, whole=whole)
+    _print(rows if word else views.primary(rows), word, whole=whole)
     if word and (said := lookup.papers(word, studies)):
         print(said)
 
 
 def _print(rows: list[dict[str, Any]], word: str, *, whole: bool) -> None:
     """Print rows of the ledger that a word means, the first or all."""
-    from moestat.report import ledger
+    from moestat.report import ledger, views
 
-    mine = ledger.primary(rows) or rows
+    mine = views.primary(rows) or rows
     shown = rows if whole or len(rows) <= ROWS else mine if len(mine) <= WHOLE else mine[:ROWS]
     console().print(ledger.rich(shown, ledger.title(rows)))
     if len(shown) < len(rows):

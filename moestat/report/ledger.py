@@ -142,11 +142,6 @@ def rows(out_root: Path | str, studies: Mapping[str, Study]) -> list[dict[str, A
     return [row for of_it in papers.values() for row in of_it]
 
 
-def primary(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of primary claims, which alone are counted."""
-    return [row for row in records if row["cell"]]
-
-
 def _rows(
     out: Path, name: str, study: Study, runs: Iterable[Run]
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -285,7 +280,7 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def title(records: Sequence[dict[str, Any]]) -> str:
     """Return how many primary claims there are, how they stand, when their rules were written, and how many others."""
-    mine = primary(records)
+    mine = views.primary(records)
     told = views.in_words(tally(mine) | {NOT_RUN: sum(row["verdict"] == NOT_RUN for row in mine)})
     rest = f"sensitivity: {len(records) - len(mine)}" if len(mine) < len(records) else ""
     parts = [f"{counted(len(mine), 'primary claim')}: {told}", chance.told(mine), views.of_rules(records), rest]

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from markupsafe import Markup
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # slow imports, which what shows verdicts alone does without
     import pandas as pd
     from jinja2 import Environment
     from markdown_it import MarkdownIt
+
+Row = TypeVar("Row", bound=Mapping[str, Any])
 
 BENT = "* the line is bent: the interval of its curvature excludes 0, so the slope depends on the window."
 ENDED = "Failed runs have no values; runs that did not converge have values and are counted apart."
@@ -206,11 +208,16 @@ def scale_of(scale: str, paper: str) -> str:
     return {"paper": own, "reduced": "reduced scale"}.get(scale, f"a {scale}")
 
 
+def primary(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of primary claims, which alone are counted where there are any."""
+    return [row for row in rows if row["cell"]]
+
+
 def tally(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return how many primary claims got which verdict, with their scale, the rules, and those of the sensitivity."""
-    mine, others = ([row for row in rows if bool(row["cell"]) is stands] for stands in (True, False))
+    others = [row for row in rows if not row["cell"]]
     rest = [f"{SENSITIVITY}: {in_words(wording.tally(others))}"] if others else []
-    return "; ".join(filter(None, [in_words(wording.tally(mine)), of_rules(rows), *rest]))
+    return "; ".join(filter(None, [in_words(wording.tally(primary(rows))), of_rules(rows), *rest]))
 
 
 def sentence(rows: Sequence[Mapping[str, Any]], findings: Sequence[str]) -> str:
@@ -221,14 +228,14 @@ def sentence(rows: Sequence[Mapping[str, Any]], findings: Sequence[str]) -> str:
     """
     if findings:
         return re.split(r"(?<=[.!?])\s+(?=[A-Z])", " ".join(findings[0].split()))[0]
-    mine = [row for row in rows if row["cell"]] or list(rows)
+    mine = primary(rows) or list(rows)
     which = "primary claim" if len(mine) < len(rows) else "claim"
     return f"Of {counted(len(mine), which)}: {in_words(wording.tally(mine))}." if mine else "The study makes no claim."
 
 
 def of_rules(rows: Sequence[Mapping[str, Any]]) -> str:
     """Say when the rules of verdicts on primary claims, or else on all, were written; of no verdicts an empty text."""
-    mine = [row for row in rows if row["cell"]] or rows
+    mine = primary(rows) or rows
     return f"rules: {rules_in_words(mine, WHEN)}" if any(count_written(mine).values()) else ""
 
 
